@@ -1,0 +1,1 @@
+"""Composition root of every face: session, store, policy and environments; no protocol."""

@@ -1,0 +1,1 @@
+"""Where tools act: one seam, and the places behind it (memory, this machine, an editor)."""

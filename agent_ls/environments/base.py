@@ -1,0 +1,248 @@
+"""SEAM ExecutionEnvironment: the place where tools act (000 section 4.1, REQUIREMENTS X1).
+
+The contract stands in the docstrings here; implementations have none of their own. The suite in
+`tests/contracts/test_environment.py` runs every promise against every implementation.
+
+Paths given to an environment are absolute or relative to `working_directory()`, with `/` or the platform's
+separator. Everything here is async, may be cancelled at any await, and never blocks the event loop.
+A cancelled `exec_command` ends the command's processes before it lets the cancellation through; a cancelled
+`commit` is either done or not begun.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeAlias
+
+READ_LIMIT_BYTES = 50 * 1024 * 1024
+"""Default limit of one read: larger files are refused, not cut."""
+
+Stream: TypeAlias = Literal["stdout", "stderr"]
+OutputSink: TypeAlias = Callable[[Stream, str], None]
+"""Called with each decoded piece of output as it comes. Must not raise and must not block."""
+
+
+def sha256(data: bytes) -> str:
+    """The hex digest that identifies a file's content everywhere in agent-ls."""
+    return hashlib.sha256(data).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class ExecResult:
+    """What a command did. `output` is stdout and stderr in the order in which they came.
+
+    `exit_code` is the code from wait, or -N when signal N ended it. `timed_out`: ended by us at the limit;
+    the output is what there was. `note` is empty, or one sentence about what a reader must know
+    (a process that could not be ended, output that was cut).
+    """
+
+    stdout: str
+    stderr: str
+    output: str
+    exit_code: int
+    timed_out: bool
+    duration_ms: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DirEntry:
+    """`name` is relative to the listed folder, with `/`; `size_bytes` is None for folders."""
+
+    name: str
+    is_dir: bool
+    size_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class GrepOptions:
+    """`glob_filter` as in `*.py`; `literal`: the pattern is no regex; context in lines before and after a match."""
+
+    glob_filter: str = ""
+    case_insensitive: bool = False
+    literal: bool = False
+    max_results: int = 100
+    before_lines: int = 0
+    after_lines: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GrepLine:
+    """One line found. `path` is relative to the working directory where it lies below it. `line` counts from 1."""
+
+    path: str
+    line: int
+    text: str
+    is_match: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class GrepResult:
+    lines: tuple[GrepLine, ...]
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileWrite:
+    """One file's part in a commit.
+
+    `content` None deletes the file. `base` is the bytes that the change was computed against, None for a file
+    that must not exist yet; an environment compares it with what is there (the editor environment may rebase
+    the change over what the user typed meanwhile, all others refuse).
+    `mode_from` names the file whose permission bits a new file takes (a move); "" is the default mode.
+    """
+
+    path: str
+    content: bytes | None
+    base: bytes | None
+    mode_from: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """A file before and after a commit; None is "did not exist". `path` is absolute."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """Whose change it is: the ledger and the editor's undo label need to know."""
+
+    session_id: str = ""
+    turn_id: str = ""
+    call_id: str = ""
+    label: str = "agent-ls"
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessInfo:
+    """A background process. `exit_code` None: still running."""
+
+    id: str
+    command: str
+    pid: int
+    exit_code: int | None
+    started_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommandOptions:
+    """`working_dir` "" is the environment's own; `env_vars` are added after filtering (X5)."""
+
+    timeout_ms: int = 10_000
+    working_dir: str = ""
+    env_vars: Mapping[str, str] = field(default_factory=dict)
+
+
+class ExecutionEnvironment(Protocol):
+    async def initialize(self) -> None: ...
+
+    async def cleanup(self) -> None:
+        """Ends what is still running, background processes included. May be called twice."""
+        ...
+
+    def working_directory(self) -> str:
+        """Absolute."""
+        ...
+
+    def platform(self) -> str:
+        """`linux`, `darwin`, `windows`, or `wasm`."""
+        ...
+
+    def os_version(self) -> str: ...
+
+    async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
+        """The whole content as the user sees it (an editor's unsaved text included).
+
+        Raises:
+            PathNotFoundError, NotAFileError (folders, devices, pipes), AccessDeniedError, FileTooLargeError.
+        """
+        ...
+
+    async def file_exists(self, path: str) -> bool:
+        """True for a file or a folder. Never raises for a path that cannot be looked at: that is False."""
+        ...
+
+    async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
+        """Entries sorted by name, folders of lower levels following their parent; links are not followed.
+
+        Raises:
+            PathNotFoundError, NotAFolderError, AccessDeniedError.
+        """
+        ...
+
+    async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
+        """Writes all files, or none (SEMANTICS section 8): missing parents are created, deletions come last.
+
+        Each file is compared with `base` directly before it is written; existing permission bits, and
+        symlinks, are kept. Order of the answer is that of `writes`.
+
+        Raises:
+            StaleFileError: a file is not what was expected; nothing was written.
+            EditRefusedError: the editor would not take it (editor environment); nothing was written.
+            NotAFileError, AccessDeniedError, CommitError.
+        """
+        ...
+
+    async def exec_command(
+        self, command: str, options: CommandOptions, on_output: OutputSink | None = None
+    ) -> ExecResult:
+        """Runs a shell command with no input and waits for it.
+
+        At the time limit, and on cancellation, everything that the command started is ended: its process
+        group and what left the group, TERM, 2 s, KILL; but not background processes. A non-zero exit is a
+        result, not an error.
+
+        Raises:
+            PathNotFoundError: no such working directory. ProcessStartError. UnsupportedError.
+        """
+        ...
+
+    async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
+        """Starts a background process, which lives until it ends, `kill_process` or `cleanup`.
+
+        Raises:
+            PathNotFoundError, ProcessStartError, UnsupportedError.
+        """
+        ...
+
+    async def list_processes(self) -> Sequence[ProcessInfo]: ...
+
+    async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
+        """Output from character `offset` on, and the offset to go on from.
+
+        Raises:
+            PathNotFoundError: no such process id.
+        """
+        ...
+
+    async def kill_process(self, process_id: str) -> ProcessInfo:
+        """Ends it (TERM, 2 s, KILL) with all it started.
+
+        Raises:
+            PathNotFoundError: no such process id.
+        """
+        ...
+
+    async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
+        """Lines that match, by file and line; ignore files are respected, binary files skipped.
+
+        Raises:
+            InvalidPatternError, PathNotFoundError.
+        """
+        ...
+
+    async def glob(self, pattern: str, path: str) -> Sequence[str]:
+        """Paths of matching files (`**` crosses folders), newest first, ignore files respected.
+
+        Paths are relative to the working directory where they lie below it, else absolute.
+
+        Raises:
+            InvalidPatternError, PathNotFoundError.
+        """
+        ...

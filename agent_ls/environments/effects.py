@@ -1,0 +1,87 @@
+"""What a tool call is about to do to the world: the value that policy judges and that an approval names.
+
+A closed union. `digest` names the exact effect: an approval holds for an equal digest only (PROTOCOL,
+agent/approve). Paths are absolute.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class NoEffect:
+    """Touches nothing outside the session."""
+
+    @property
+    def digest(self) -> str:
+        return _digest("none")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadEffect:
+    """Reads or searches below these paths."""
+
+    paths: tuple[str, ...]
+
+    @property
+    def digest(self) -> str:
+        return _digest("read", *self.paths)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedWrite:
+    """One file of a WriteEffect. `diff` is a unified diff for people; `change_key` identifies what changes:
+
+    a hash over the removed and added lines, so that typing elsewhere in the file does not void an approval.
+    """
+
+    path: str
+    action: Literal["create", "modify", "delete", "move"]
+    diff: str
+    change_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class WriteEffect:
+    files: tuple[PlannedWrite, ...]
+
+    @property
+    def digest(self) -> str:
+        return _digest("write", *(part for f in self.files for part in (f.path, f.action, f.change_key)))
+
+
+@dataclass(frozen=True, slots=True)
+class CommandEffect:
+    """Runs a shell command in `working_dir` with `env_vars` added."""
+
+    command: str
+    working_dir: str
+    env_vars: tuple[tuple[str, str], ...] = ()
+    background: bool = False
+
+    @property
+    def digest(self) -> str:
+        return _digest("command", self.command, self.working_dir, repr(self.env_vars), str(self.background))
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessEffect:
+    """Acts on a background process that this session started."""
+
+    process_id: str
+    action: Literal["list", "read", "kill"]
+
+    @property
+    def digest(self) -> str:
+        return _digest("process", self.process_id, self.action)
+
+
+Effect: TypeAlias = NoEffect | ReadEffect | WriteEffect | CommandEffect | ProcessEffect
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,34 @@
+"""SEAM ProviderAdapter: what the client needs of a provider, whatever stands behind it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Protocol
+
+from agent_ls.llm.requests import Request, Response
+from agent_ls.llm.stream import StreamEvent
+
+
+class ProviderAdapter(Protocol):
+    """One provider, ready to be asked.
+
+    Both methods raise LlmError and nothing else for what goes wrong outside; neither retries (U8). Cancelling
+    the awaiting task, or closing the generator, closes the connection at once.
+    """
+
+    @property
+    def name(self) -> str:
+        """The provider's name as in Request.provider."""
+        ...
+
+    async def complete(self, request: Request) -> Response: ...
+
+    def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
+        """Events of one answer, ending with StreamFinish.
+
+        Raises:
+            LlmError: before the first event (the request was refused) or later (the stream broke).
+        """
+        ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,143 @@
+"""What goes wrong between us and a model (C sections 6.3 to 6.5).
+
+    LlmError
+        ConfigurationError        no key, no such provider, no such option: nothing was sent
+        ProviderError             the provider answered with an error
+            AuthenticationError       401: the key is wrong or revoked
+            AccessDeniedError         403
+            NotFoundError             404: usually the model's name
+            InvalidRequestError       400, 422: our request is malformed (a bug of ours: show it)
+                ContextLengthError        the conversation is too long for the model
+                RequestTooLargeError      413
+            QuotaExceededError        money or quota is gone; waiting does not help
+            RateLimitError            429: retry after the time told
+            ContentFilterError        refused for its content
+            ServerError               500 to 599
+                OverloadedError           529, 503 with "overloaded"
+        NetworkError              no connection, connection lost, name not found, certificate refused
+        RequestTimeoutError       no connection, no first byte or silence for too long; also 408
+        StreamError               the stream ended without its terminal event, or holds what is no event
+
+Each carries `retryable`, `retry_after_s` (None: not told), and `hint`: what the user can do next.
+No error holds a request body, a header or a key: only provider, model, status and the provider's own message.
+"""
+
+from __future__ import annotations
+
+
+class LlmError(Exception):
+    """Base of all. `str()` is one sentence for the user; `hint` says what to do next."""
+
+    kind = "llm_error"
+    retryable = False
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        provider: str = "",
+        model: str = "",
+        hint: str = "",
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.provider = provider
+        self.model = model
+        self.hint = hint
+        self.retry_after_s = retry_after_s
+
+
+class ConfigurationError(LlmError):
+    kind = "configuration"
+
+
+class ProviderError(LlmError):
+    """The provider answered with an error. `status` is the HTTP status, None inside a stream that began with 200.
+
+    Unknown statuses are retryable (C section 6.4).
+    """
+
+    kind = "provider"
+    retryable = True
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        provider: str = "",
+        model: str = "",
+        hint: str = "",
+        retry_after_s: float | None = None,
+        status: int | None = None,
+        code: str = "",
+        request_id: str = "",
+    ) -> None:
+        super().__init__(message, provider=provider, model=model, hint=hint, retry_after_s=retry_after_s)
+        self.status = status
+        self.code = code
+        self.request_id = request_id
+
+
+class AuthenticationError(ProviderError):
+    kind = "authentication"
+    retryable = False
+
+
+class AccessDeniedError(ProviderError):
+    kind = "access_denied"
+    retryable = False
+
+
+class NotFoundError(ProviderError):
+    kind = "not_found"
+    retryable = False
+
+
+class InvalidRequestError(ProviderError):
+    kind = "invalid_request"
+    retryable = False
+
+
+class ContextLengthError(InvalidRequestError):
+    kind = "context_length"
+
+
+class RequestTooLargeError(InvalidRequestError):
+    kind = "request_too_large"
+
+
+class QuotaExceededError(ProviderError):
+    kind = "quota"
+    retryable = False
+
+
+class RateLimitError(ProviderError):
+    kind = "rate_limit"
+
+
+class ContentFilterError(ProviderError):
+    kind = "content_filter"
+    retryable = False
+
+
+class ServerError(ProviderError):
+    kind = "server"
+
+
+class OverloadedError(ServerError):
+    kind = "overloaded"
+
+
+class NetworkError(LlmError):
+    kind = "network"
+    retryable = True
+
+
+class RequestTimeoutError(LlmError):
+    kind = "timeout"
+    retryable = True
+
+
+class StreamError(LlmError):
+    kind = "stream"
+    retryable = True

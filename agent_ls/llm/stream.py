@@ -1,0 +1,117 @@
+"""A streamed answer as events, and the accumulator that folds them to the Response that complete() gives.
+
+Every part has an `index`, unique in the response and growing in the order in which parts open. A part is
+opened once, gets deltas, and is ended once; parts never nest. Ends carry the whole part as it is to be kept
+(with its `origin`), so a consumer may ignore deltas. The last event of a good stream is `StreamFinish`; a
+codec that sees its input end without the provider's terminal event raises StreamError (FORMATS section 0).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from agent_ls.llm.messages import JsonObject, OpaquePart, ReasoningPart, TextPart, ToolCallPart
+from agent_ls.llm.requests import FinishReason, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStart:
+    response_id: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextStart:
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextEnd:
+    index: int
+    part: TextPart
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningStart:
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningEnd:
+    index: int
+    part: ReasoningPart
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallStart:
+    index: int
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallDelta:
+    """A piece of the arguments' JSON text."""
+
+    index: int
+    json: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallEnd:
+    """The call is complete. It may run before StreamFinish only under the rule of L11."""
+
+    index: int
+    part: ToolCallPart
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueItem:
+    """An item of the provider's own that came whole (server tool use); kept for replay."""
+
+    index: int
+    part: OpaquePart
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderEvent:
+    """An event that this codec does not map: passed on for the curious, ignored by the loop."""
+
+    raw: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFinish:
+    finish_reason: FinishReason
+    usage: Usage
+    raw: JsonObject
+
+
+StreamEvent: TypeAlias = (
+    StreamStart
+    | TextStart
+    | TextDelta
+    | TextEnd
+    | ReasoningStart
+    | ReasoningDelta
+    | ReasoningEnd
+    | ToolCallStart
+    | ToolCallDelta
+    | ToolCallEnd
+    | OpaqueItem
+    | ProviderEvent
+    | StreamFinish
+)

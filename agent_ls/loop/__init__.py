@@ -1,0 +1,1 @@
+"""One conversation: turns, events, the session that performs them."""

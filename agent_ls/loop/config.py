@@ -1,0 +1,40 @@
+"""SessionConfig (000 section 2.2, REQUIREMENTS L2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """Retries of one model call (U8). Times in seconds; jitter is a share of the delay, both ways."""
+
+    max_retries: int = 2
+    base_delay_s: float = 1.0
+    factor: float = 2.0
+    max_delay_s: float = 60.0
+    jitter: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class SessionConfig:
+    """Limits and settings of a session. 0 is "no limit" where a limit may be absent.
+
+    `max_turns` counts model calls over the whole session. `tool_output_limits` (characters) and
+    `tool_line_limits` (lines, 0: none) override the tables of 000 section 5 by tool name.
+    A changed config holds from the next round (Session.configure).
+    """
+
+    max_turns: int = 0
+    max_tool_rounds_per_input: int = 0
+    default_command_timeout_ms: int = 10_000
+    max_command_timeout_ms: int = 600_000
+    reasoning_effort: str | None = None
+    tool_output_limits: Mapping[str, int] = field(default_factory=dict)
+    tool_line_limits: Mapping[str, int] = field(default_factory=dict)
+    enable_loop_detection: bool = True
+    loop_detection_window: int = 10
+    max_subagent_depth: int = 1
+    user_instructions: str = ""
+    retry: RetryPolicy = field(default_factory=RetryPolicy)

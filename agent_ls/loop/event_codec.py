@@ -1,0 +1,77 @@
+"""The one codec of events (pure): Envelope -> JSON object bytes and back. Log, wire, `exec --json` share its bytes.
+
+Wire form (PROTOCOL, Events): `{"sessionId", "seq", "kind", "timestamp", "turnId"?, "agentId"?, "data"}`; a
+delta has `after`, `partId` and `offset` in place of `seq`. Names are camelCase outside, snake_case inside.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from types import MappingProxyType
+from typing import Any, get_args
+
+from pydantic import ConfigDict, TypeAdapter
+from pydantic.alias_generators import to_camel
+
+from agent_ls.loop.events import Delta, Envelope, RecordedEvent
+
+_CLASSES = MappingProxyType({cls.kind: cls for cls in get_args(RecordedEvent)})
+DELTA_KINDS = frozenset(
+    ("assistant_text_delta", "reasoning_delta", "tool_call_args_delta", "tool_call_output_delta")
+)
+
+
+def encode(envelope: Envelope) -> bytes:
+    """One line of JSON without a newline inside or at its end."""
+    event = envelope.event
+    head: dict[str, Any] = {"sessionId": envelope.session_id}
+    if envelope.seq is not None:
+        head["seq"] = envelope.seq
+    head["kind"] = event.kind
+    head["timestamp"] = envelope.timestamp
+    if envelope.turn_id:
+        head["turnId"] = envelope.turn_id
+    if envelope.agent_id:
+        head["agentId"] = envelope.agent_id
+    if isinstance(event, Delta):
+        head |= {"after": envelope.after, "partId": event.part_id, "offset": event.offset}
+        head["data"] = {"text": event.text, **({"name": event.name} if event.name else {})}
+    else:
+        head["data"] = _adapter(type(event)).dump_python(event, mode="json", by_alias=True)
+    return json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def decode(data: bytes) -> Envelope | None:
+    """The envelope, or None for a kind of another version (skipped, never fatal).
+
+    Raises:
+        ValueError: not one of our events at all.
+    """
+    raw = json.loads(data)
+    if not isinstance(raw, dict) or not isinstance(raw.get("kind"), str):
+        raise ValueError("not an event")
+    kind, payload = raw["kind"], raw.get("data", {})
+    event: Any
+    if kind in DELTA_KINDS:
+        event = Delta(kind, raw["partId"], raw["offset"], payload["text"], payload.get("name", ""))
+    elif cls := _CLASSES.get(kind):
+        event = _adapter(cls).validate_python(payload)
+    else:
+        return None
+    return Envelope(
+        session_id=raw["sessionId"],
+        seq=raw.get("seq"),
+        timestamp=raw["timestamp"],
+        event=event,
+        turn_id=raw.get("turnId", ""),
+        agent_id=raw.get("agentId", ""),
+        after=raw.get("after", 0),
+    )
+
+
+@cache
+def _adapter(cls: Any) -> TypeAdapter[Any]:
+    # Made on first use of a kind: building all of them would cost start-up time.
+    cls.__pydantic_config__ = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore")
+    return TypeAdapter(cls)

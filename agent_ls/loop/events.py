@@ -1,0 +1,397 @@
+"""What a session tells: one frozen class per kind, and the SessionEvent union (000 section 2.9; PROTOCOL, Events).
+
+Recorded events get a sequence number without holes and are written to the log before anyone sees them. Deltas
+are never recorded: they name a part and the offset (code points) at which they go on. No position, uri or LSP
+type is in an event: paths are absolute, lines count from 0. Times are ISO 8601 with milliseconds, UTC.
+
+A part is a text, a reasoning, the arguments or the output of a call. Its id is `partId`; arguments of call C
+have part `C:args`, its output part `C:out`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from agent_ls.llm.requests import Usage
+
+State: TypeAlias = Literal["IDLE", "PROCESSING", "AWAITING_INPUT", "CLOSED"]
+EndReason: TypeAlias = Literal["completed", "interrupted", "limit", "error", "aborted", "refused"]
+HunkState: TypeAlias = Literal["proposed", "pending", "kept", "undone", "edited", "stale", "gone"]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStart:
+    kind: ClassVar[str] = "session_start"
+    provider: str
+    model: str
+    working_directory: str
+    resumed: bool = False
+    is_walkthrough: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnd:
+    kind: ClassVar[str] = "session_end"
+    state: State
+    reason: EndReason
+
+
+@dataclass(frozen=True, slots=True)
+class StateChanged:
+    kind: ClassVar[str] = "state"
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class UserInput:
+    """`parts` is the input as the client gave it (PROTOCOL, agent/submit), `text` what the model is told."""
+
+    kind: ClassVar[str] = "user_input"
+    text: str
+    client_key: str = ""
+    queued_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessingEnd:
+    """IDLE again (or CLOSED). `reason` refused: it ended because something was denied and nothing else was done."""
+
+    kind: ClassVar[str] = "processing_end"
+    reason: EndReason
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantTextStart:
+    kind: ClassVar[str] = "assistant_text_start"
+    part_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantTextEnd:
+    """`text` is whole; `interrupted`: the stream was cut or cancelled there."""
+
+    kind: ClassVar[str] = "assistant_text_end"
+    part_id: str
+    text: str
+    interrupted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningStart:
+    kind: ClassVar[str] = "reasoning_start"
+    part_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningEnd:
+    kind: ClassVar[str] = "reasoning_end"
+    part_id: str
+    text: str
+    interrupted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallStart:
+    """Comes before lookup, validation and approval, so every call has one (E8).
+
+    `arguments` is the JSON text as the model wrote it. `summary`: one line of at most 100 characters (E5).
+    """
+
+    kind: ClassVar[str] = "tool_call_start"
+    call_id: str
+    index: int
+    name: str
+    arguments: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallEnd:
+    """`output` is untruncated up to 64 KiB; above that it is head and tail, `output_ref` names the whole text,
+
+    and `output_chars` is its size. `summary`: one line of at most 80 characters. `error_kind` "" is success.
+    """
+
+    kind: ClassVar[str] = "tool_call_end"
+    call_id: str
+    name: str
+    output: str
+    summary: str
+    is_error: bool
+    error_kind: str
+    duration_ms: int
+    output_chars: int
+    output_ref: str = ""
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SteeringQueued:
+    kind: ClassVar[str] = "steering_queued"
+    steer_id: str
+    text: str
+    client_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SteeringRemoved:
+    kind: ClassVar[str] = "steering_removed"
+    steer_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SteeringInjected:
+    """In the history now; the next model call sees it."""
+
+    kind: ClassVar[str] = "steering_injected"
+    steer_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueueItem:
+    queued_id: str
+    text: str
+    client_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueChanged:
+    """The whole queue of follow-ups as it is now."""
+
+    kind: ClassVar[str] = "queue"
+    items: tuple[QueueItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLimit:
+    """`limit` is `rounds` or `turns`; `message` tells the user in words (L8)."""
+
+    kind: ClassVar[str] = "turn_limit"
+    limit: str
+    count: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoopDetection:
+    kind: ClassVar[str] = "loop_detection"
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReport:
+    """`call` is this response, `total` the session's sum; `context_tokens` what the next call will about send."""
+
+    kind: ClassVar[str] = "usage"
+    call: Usage
+    total: Usage
+    context_tokens: int
+    context_window_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """A hunk as clients see it. Line ranges are [start, end), from 0: `base_*` in what the user has accepted,
+
+    `start`/`end` in the current text. `base_lines` and `lines` hold the lines with their endings.
+    `what`: `content`, or the whole file was created or deleted.
+    """
+
+    id: str
+    session_id: str
+    turn_id: str
+    call_id: str
+    path: str
+    what: Literal["content", "create", "delete"]
+    state: HunkState
+    base_start: int
+    base_end: int
+    start: int
+    end: int
+    base_lines: tuple[str, ...]
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A file was changed by a call. `diff` is unified, for people; `hunks` are those that this change made."""
+
+    kind: ClassVar[str] = "file_change"
+    call_id: str
+    path: str
+    action: Literal["create", "modify", "delete"]
+    added: int
+    removed: int
+    diff: str
+    hunks: tuple[Hunk, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HunkStateChanged:
+    """Hunks as they are now: state or lines changed. `by`: `user` (a verdict), `editor` (typing, undo) or `agent`."""
+
+    kind: ClassVar[str] = "hunk_state"
+    path: str
+    hunks: tuple[Hunk, ...]
+    by: Literal["user", "editor", "agent"]
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOffer:
+    """A rule that an approval may store: `id` is sent back, `label` is shown, `scope` is how long it holds."""
+
+    id: str
+    label: str
+    scope: Literal["turn", "session"]
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequested:
+    """`effect` is the exact action (environments/effects.py) in plain JSON; `digest` names it."""
+
+    kind: ClassVar[str] = "approval_requested"
+    request_id: str
+    call_id: str
+    tool: str
+    summary: str
+    reason: str
+    effect: dict[str, Any]
+    digest: str
+    rules: tuple[RuleOffer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalResolved:
+    """`decided_by`: a client's key, `policy`, `headless`, or `interrupt`."""
+
+    kind: ClassVar[str] = "approval_resolved"
+    request_id: str
+    decision: Literal["allow", "deny"]
+    scope: str
+    decided_by: str
+    reason: str = ""
+    rule_id: str = ""
+    client_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalOpen:
+    """A command is running; its output comes as deltas of part `callId:out`."""
+
+    kind: ClassVar[str] = "terminal_open"
+    terminal_id: str
+    call_id: str
+    title: str
+    background: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalExit:
+    kind: ClassVar[str] = "terminal_exit"
+    terminal_id: str
+    exit_code: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """The model call failed and is made again in `delay_ms`; `attempt` counts from 1."""
+
+    kind: ClassVar[str] = "retry"
+    attempt: int
+    delay_ms: int
+    error_kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Warning:
+    kind: ClassVar[str] = "warning"
+    message: str
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """One sentence for the user in `message`; `hint` says what to do next."""
+
+    kind: ClassVar[str] = "error"
+    message: str
+    error_kind: str
+    hint: str = ""
+    retryable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    kind: ClassVar[str] = "title"
+    title: str
+
+
+RecordedEvent: TypeAlias = (
+    SessionStart
+    | SessionEnd
+    | StateChanged
+    | UserInput
+    | ProcessingEnd
+    | AssistantTextStart
+    | AssistantTextEnd
+    | ReasoningStart
+    | ReasoningEnd
+    | ToolCallStart
+    | ToolCallEnd
+    | SteeringQueued
+    | SteeringRemoved
+    | SteeringInjected
+    | QueueChanged
+    | TurnLimit
+    | LoopDetection
+    | UsageReport
+    | FileChange
+    | HunkStateChanged
+    | ApprovalRequested
+    | ApprovalResolved
+    | TerminalOpen
+    | TerminalExit
+    | Retry
+    | Warning
+    | Error
+    | Title
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of an open part; `offset` is the part's length before it (code points).
+
+    `kind` is one of the four delta kinds. `name` is the tool's name for arguments, `stdout` or `stderr` for
+    output, else "".
+    """
+
+    kind: Literal["assistant_text_delta", "reasoning_delta", "tool_call_args_delta", "tool_call_output_delta"]
+    part_id: str
+    offset: int
+    text: str
+    name: str = ""
+
+
+SessionEvent: TypeAlias = RecordedEvent | Delta
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """An event with what every one carries. `seq` is None for deltas, whose `after` is the last seq before them."""
+
+    session_id: str
+    seq: int | None
+    timestamp: str
+    event: SessionEvent
+    turn_id: str = ""
+    agent_id: str = ""
+    after: int = field(default=0)
+
+    @property
+    def kind(self) -> str:
+        return self.event.kind

@@ -1,0 +1,1 @@
+"""Text in, text out: parse, apply, compare. Never opens a file."""

@@ -1,0 +1,1 @@
+"""How to speak to one model family: its tools, its prompt, its limits."""

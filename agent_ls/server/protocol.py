@@ -1,0 +1,367 @@
+"""Every custom method with its parameters and result, and nothing else (wire names: docs/protocol.md).
+
+camelCase on the wire, snake_case here; unknown fields are ignored, so that a newer client can talk to us.
+Server to client there is one notification, `agent/event` (the envelope of loop/event_codec.py, to which the
+server adds `uri` beside each `path` in `data` and in its hunks).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+VERSION = 1
+EVENT_METHOD = "agent/event"
+
+
+class Wire(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True)
+
+
+class Params(Wire):
+    """Parameters of a request. `method` is its name on the wire."""
+
+    method: ClassVar[str]
+
+
+Mode: TypeAlias = Literal["plan", "ask", "edits", "full"]
+ReviewSetting: TypeAlias = Literal["after", "before"]
+State: TypeAlias = Literal["IDLE", "PROCESSING", "AWAITING_INPUT", "CLOSED"]
+
+
+class TextInput(Wire):
+    type: Literal["text"] = "text"
+    text: str
+
+
+class FileInput(Wire):
+    """A file mentioned: the model is told its path, and reads it by itself."""
+
+    type: Literal["file"] = "file"
+    uri: str
+
+
+class SelectionInput(Wire):
+    """A selection, sent with its text. Lines count from 0, `endLine` is exclusive."""
+
+    type: Literal["selection"] = "selection"
+    uri: str
+    start_line: int
+    end_line: int
+    text: str
+
+
+class ImageInput(Wire):
+    """`data` is base64."""
+
+    type: Literal["image"] = "image"
+    media_type: str
+    data: str
+
+
+InputPart: TypeAlias = TextInput | FileInput | SelectionInput | ImageInput
+
+
+class SessionInfo(Wire):
+    """A session as lists and views show it. Times are ISO 8601. `access` readOnly: another process owns it."""
+
+    id: str
+    title: str
+    state: State
+    provider: str
+    model: str
+    effort: str | None = None
+    mode: Mode = "ask"
+    review: ReviewSetting = "after"
+    workspace_folder: str
+    created: str
+    updated: str
+    last_seq: int
+    live: bool
+    access: Literal["owner", "readOnly"] = "owner"
+    is_walkthrough: bool = False
+    queue: tuple[dict[str, Any], ...] = ()
+    steering: tuple[dict[str, Any], ...] = ()
+
+
+class NewSession(Params):
+    method: ClassVar[str] = "agent/newSession"
+    client_key: str
+    workspace_folder: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    effort: str | None = None
+    mode: Mode | None = None
+    review: ReviewSetting | None = None
+    title: str | None = None
+
+
+class SessionResult(Wire):
+    session: SessionInfo
+
+
+class Sessions(Params):
+    """Live and stored sessions, newest first. `cursor` is the last answer's `nextCursor`."""
+
+    method: ClassVar[str] = "agent/sessions"
+    workspace_folder: str | None = None
+    cursor: str | None = None
+    limit: int = Field(default=50, ge=1, le=500)
+
+
+class SessionsResult(Wire):
+    sessions: tuple[SessionInfo, ...]
+    next_cursor: str | None = None
+
+
+class Subscribe(Params):
+    """Events after `since` (0: all), then `agent/event` follows. Opens a stored session (resume)."""
+
+    method: ClassVar[str] = "agent/subscribe"
+    session_id: str
+    since: int = Field(default=0, ge=0)
+
+
+class Pending(Wire):
+    """What waits for the user: approval_requested payloads, questions, and hunks by file."""
+
+    approvals: tuple[dict[str, Any], ...] = ()
+    questions: tuple[dict[str, Any], ...] = ()
+    hunks: tuple[FileHunks, ...] = ()
+
+
+class OpenPart(Wire):
+    """The text so far of a part that is still open; its next delta has `offset == len(text)`."""
+
+    part_id: str
+    kind: str
+    text: str
+    name: str = ""
+
+
+class SubscribeResult(Wire):
+    """`clientId` names this client for `client_request`. Deltas that follow go on from `openParts`."""
+
+    client_id: str
+    session: SessionInfo
+    events: tuple[dict[str, Any], ...]
+    last_seq: int
+    open_parts: tuple[OpenPart, ...] = ()
+    pending: Pending
+
+
+class Unsubscribe(Params):
+    method: ClassVar[str] = "agent/unsubscribe"
+    session_id: str
+
+
+class Empty(Wire):
+    pass
+
+
+class Submit(Params):
+    """Starts a turn, or does as `whenBusy` says when one is running."""
+
+    method: ClassVar[str] = "agent/submit"
+    session_id: str
+    client_key: str
+    input: tuple[InputPart, ...] = Field(min_length=1)
+    when_busy: Literal["queue", "steer", "refuse"] = "queue"
+
+
+class SubmitResult(Wire):
+    """Exactly one is set."""
+
+    turn_id: str | None = None
+    queued_id: str | None = None
+    steer_id: str | None = None
+
+
+class Steer(Params):
+    method: ClassVar[str] = "agent/steer"
+    session_id: str
+    client_key: str
+    input: tuple[InputPart, ...] = Field(min_length=1)
+    expected_turn_id: str | None = None
+
+
+class SteerResult(Wire):
+    steer_id: str
+
+
+class Unsteer(Params):
+    """Takes a steer back while it waits; an error when it has been injected."""
+
+    method: ClassVar[str] = "agent/unsteer"
+    session_id: str
+    client_key: str = ""
+    steer_id: str
+
+
+class FollowUp(Params):
+    method: ClassVar[str] = "agent/followUp"
+    session_id: str
+    client_key: str
+    input: tuple[InputPart, ...] = Field(min_length=1)
+
+
+class FollowUpResult(Wire):
+    queued_id: str
+
+
+class Interrupt(Params):
+    """Ends the turn; the session lives. `thenSubmit` is submitted when the turn has ended."""
+
+    method: ClassVar[str] = "agent/interrupt"
+    session_id: str
+    client_key: str = ""
+    then_submit: tuple[InputPart, ...] | None = None
+
+
+class Abort(Params):
+    """Ends the session (CLOSED). It can be resumed by agent/subscribe."""
+
+    method: ClassVar[str] = "agent/abort"
+    session_id: str
+    client_key: str = ""
+
+
+class Configure(Params):
+    method: ClassVar[str] = "agent/configure"
+    session_id: str
+    client_key: str
+    provider: str | None = None
+    model: str | None = None
+    effort: str | None = None
+    mode: Mode | None = None
+    review: ReviewSetting | None = None
+
+
+class ConfigureResult(Wire):
+    session: SessionInfo
+    applies_from: Literal["now", "nextCall", "nextTurn"]
+
+
+class Approve(Params):
+    """The first answer wins; a later one is told the decision that stands."""
+
+    method: ClassVar[str] = "agent/approve"
+    session_id: str
+    request_id: str
+    client_key: str
+    decision: Literal["allow", "deny"]
+    scope: Literal["once", "turn", "session", "project", "user"] = "once"
+    rule_id: str | None = None
+    reason: str | None = None
+
+
+class ApproveResult(Wire):
+    decision: Literal["allow", "deny"]
+    decided_by: str
+
+
+class HunkInfo(Wire):
+    """Ranges are lines [start, end) from 0. `newRange` is in the current text, `oldRange` in the accepted one."""
+
+    id: str
+    session_id: str
+    turn_id: str
+    call_id: str
+    what: Literal["content", "create", "delete"]
+    state: Literal["proposed", "pending", "kept", "undone", "edited", "stale", "gone"]
+    old_range: tuple[int, int]
+    new_range: tuple[int, int]
+    old_lines: tuple[str, ...]
+    new_lines: tuple[str, ...]
+
+
+class FileHunks(Wire):
+    """`version` is the synced document's, None for a file that is not open."""
+
+    uri: str
+    base_hash: str
+    version: int | None
+    hunks: tuple[HunkInfo, ...]
+
+
+class Hunks(Params):
+    """Open hunks (proposed, pending, edited, stale), all or those of one session, file or turn."""
+
+    method: ClassVar[str] = "agent/hunks"
+    session_id: str | None = None
+    uri: str | None = None
+    turn_id: str | None = None
+
+
+class HunksResult(Wire):
+    files: tuple[FileHunks, ...]
+
+
+class Review(Params):
+    """A verdict on hunks, named by exactly one of the four selectors. `confirm`: undo edited hunks as well."""
+
+    method: ClassVar[str] = "agent/review"
+    client_key: str
+    hunk_ids: tuple[str, ...] | None = None
+    uri: str | None = None
+    turn_id: str | None = None
+    session_id: str | None = None
+    verdict: Literal["keep", "undo"]
+    comment: str | None = None
+    confirm: bool = False
+
+
+class ReviewResult(Wire):
+    """`refused`: ids that were left alone, with the reason in words."""
+
+    changed: tuple[HunkInfo, ...]
+    refused: tuple[dict[str, str], ...] = ()
+
+
+class EditorState(Params):
+    """Notification: what the user looks at. `unsynced` are open, dirty documents that are not synced to us."""
+
+    method: ClassVar[str] = "agent/editorState"
+    active_uri: str | None = None
+    unsynced: tuple[str, ...] = ()
+
+
+class Terminals(Params):
+    """Background processes of a session."""
+
+    method: ClassVar[str] = "agent/terminals"
+    session_id: str
+
+
+class TerminalInfo(Wire):
+    terminal_id: str
+    command: str
+    pid: int
+    exit_code: int | None
+    started_ms: int
+
+
+class TerminalsResult(Wire):
+    terminals: tuple[TerminalInfo, ...]
+
+
+class TerminalKill(Params):
+    method: ClassVar[str] = "agent/terminalKill"
+    session_id: str
+    client_key: str = ""
+    terminal_id: str
+
+
+class ClientAnswer(Params):
+    """Answers a `client_request` (an event that is not recorded, sent to one client)."""
+
+    method: ClassVar[str] = "agent/clientAnswer"
+    session_id: str
+    request_id: str
+    result: dict[str, Any] | None = None
+    error: str | None = None
+
+
+Pending.model_rebuild()

@@ -1,0 +1,95 @@
+"""Pure text facts that everyone shares: lines and their endings, encodings, numbering.
+
+This module does not know where text comes from. Rules: patch SEMANTICS sections 1 and 9.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+# Only these three end a line. str.splitlines also splits at \x0b, \x0c, \x1c-\x1e, \x85, U+2028 and U+2029,
+# which are ordinary characters of a line here.
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
+
+WHITE_SPACE = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+"""Unicode White_Space, to be given to strip(): Python's default also strips U+001C to U+001F."""
+
+BOM = "\ufeff"
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines with their endings (`\\n`, `\\r\\n`, `\\r`, or none on the last); joined they give `text` again."""
+    return _LINE.findall(text)
+
+
+def line_ending(line: str) -> str:
+    """The ending of one line of split_lines: `\\r\\n`, `\\n`, `\\r` or ""."""
+    if line.endswith("\r\n"):
+        return "\r\n"
+    return line[-1] if line.endswith(("\n", "\r")) else ""
+
+
+def strip_ending(line: str) -> str:
+    """The line's text without its ending."""
+    return line[: len(line) - len(line_ending(line))]
+
+
+def preferred_ending(lines: list[str]) -> str:
+    """The ending of the first terminated line, LF when there is none (SEMANTICS 1.3)."""
+    return next((ending for line in lines if (ending := line_ending(line))), "\n")
+
+
+Encoding: TypeAlias = Literal["utf-8", "utf-16-le", "utf-16-be"]
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedText:
+    """A file's text and how to write it back.
+
+    `text` has no BOM. Undecodable bytes stand in it as lone surrogates (`surrogateescape`), so that
+    `encode(decode(data)) == data` for all bytes (SEMANTICS 9.3).
+    """
+
+    text: str
+    encoding: Encoding = "utf-8"
+    bom: bool = False
+
+    @property
+    def is_valid(self) -> bool:
+        """False when some bytes could not be decoded."""
+        return not any("\udc80" <= char <= "\udcff" for char in self.text)
+
+
+def decode(data: bytes) -> DecodedText:
+    for encoding, mark in (("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff")):
+        if data.startswith(mark):
+            try:
+                text = data[2:].decode(encoding)
+            except UnicodeDecodeError:
+                break
+            return DecodedText(text, "utf-16-le" if encoding == "utf-16-le" else "utf-16-be", bom=True)
+    text = data.decode("utf-8", "surrogateescape")
+    return DecodedText(text[1:], bom=True) if text.startswith(BOM) else DecodedText(text)
+
+
+def encode(decoded: DecodedText) -> bytes:
+    text = BOM + decoded.text if decoded.bom else decoded.text
+    if decoded.encoding == "utf-8":
+        return text.encode("utf-8", "surrogateescape")
+    return text.encode(decoded.encoding)
+
+
+def looks_binary(data: bytes) -> bool:
+    """A NUL byte in the first 8 KiB, as grep and git decide; UTF-16 with a BOM is text."""
+    return b"\0" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff"))
+
+
+def numbered(lines: list[str], first: int) -> str:
+    """Lines as read_file shows them: `  12 | text`, the number right-aligned (000 section 3.3).
+
+    `first` counts from 1. Endings are shown as LF.
+    """
+    width = len(str(first + len(lines) - 1))
+    return "\n".join(f"{first + i:>{width}} | {strip_ending(line)}" for i, line in enumerate(lines))

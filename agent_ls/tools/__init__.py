@@ -1,0 +1,1 @@
+"""What the model may do: one file per tool; each knows only an environment."""

@@ -1,0 +1,118 @@
+"""A tool: its definition, how it prepares an effect, and what it answers.
+
+A call runs in two steps, so that a person can be shown the exact effect before it happens:
+
+    prepared = await tool.prepare(arguments, context)     # looks, computes, changes nothing
+    ... approval of prepared.effect ...
+    output = await prepared.run()                         # does it
+
+When a person was asked, dispatch prepares once more and compares digests before it runs (the world may have
+moved while he thought). Tools raise ToolError, or let an EnvError through; both become error results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, OutputSink
+from agent_ls.environments.effects import Effect
+from agent_ls.llm.messages import ImagePart
+
+Category: TypeAlias = Literal["read", "write", "admin"]
+
+
+class Arguments(BaseModel):
+    """Base of every tool's arguments: frozen, unknown names refused; its JSON Schema is what the model sees."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
+
+
+class ToolError(Exception):
+    """A tool's failure, in words that a model can act on.
+
+    `kind` is one of 000 appendix B in snake case (`file_not_found`, `edit_conflict`, `shell_exit`,
+    `shell_timeout`, `permission_denied`, `validation`, `unknown_tool`) or a tool's own.
+    `output` is what there was before it failed.
+    """
+
+    def __init__(self, message: str, *, kind: str = "tool_error", output: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.output = output
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a call gave. `text` is whole: truncation for the model is the loop's affair.
+
+    `is_error` marks a result such as a non-zero exit, which is told with its output. `files` are the files
+    changed. `exit_code` is set for commands.
+    """
+
+    text: str
+    is_error: bool = False
+    error_kind: str = ""
+    images: tuple[ImagePart, ...] = ()
+    files: tuple[FileState, ...] = ()
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShellLimits:
+    """Command timeouts in milliseconds (000 section 5.4)."""
+
+    default_timeout_ms: int = 10_000
+    max_timeout_ms: int = 600_000
+
+
+class ReadHistory(Protocol):
+    """What the model has been shown of each file in this session (X9): absolute path -> sha256."""
+
+    def shown(self, path: str) -> str | None: ...
+
+    def show(self, path: str, digest: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a tool is given. It has no other way to the world."""
+
+    environment: ExecutionEnvironment
+    attribution: Attribution
+    on_output: OutputSink
+    reads: ReadHistory
+    shell_limits: ShellLimits = field(default_factory=ShellLimits)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A call that is ready. `run` may be awaited once; it raises ToolError or EnvError."""
+
+    effect: Effect
+    run: Callable[[], Awaitable[ToolOutput]]
+
+
+A = TypeVar("A", bound=Arguments)
+Prepare: TypeAlias = Callable[[A, ToolContext], Awaitable[Prepared]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool(Generic[A]):
+    """A tool as registered.
+
+    `summarize` gives the one line that people see of a call (command, path, pattern; E5), at most 100
+    characters. `category`: read has no effect, write changes files, admin runs commands. `terminal` ends the
+    loop. `arguments` is the frozen model that the JSON of a call must fit.
+    """
+
+    name: str
+    description: str
+    category: Category
+    arguments: type[A]
+    prepare: Prepare[A]
+    summarize: Callable[[A], str]
+    terminal: bool = False

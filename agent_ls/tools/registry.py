@@ -1,0 +1,54 @@
+"""Tools by name; the latest registration of a name wins (000 section 3.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from agent_ls.llm.requests import ToolDefinition
+from agent_ls.tools.base import Tool
+
+
+class ToolRegistry:
+    def __init__(self, tools: Iterable[Tool[Any]] = ()) -> None:
+        self._tools: dict[str, Tool[Any]] = {}
+        for tool in tools:
+            self.register(tool)
+
+    def register(self, tool: Tool[Any]) -> None:
+        self._tools[tool.name] = tool
+
+    def unregister(self, name: str) -> None:
+        """Removes a tool; a name that is not there is no error."""
+        self._tools.pop(name, None)
+
+    def lookup(self, name: str) -> Tool[Any] | None:
+        return self._tools.get(name)
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._tools)
+
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        """In order of registration, with plain JSON Schemas (no titles, no `$defs` that are not used)."""
+        return tuple(
+            ToolDefinition(tool.name, tool.description, _plain_schema(tool.arguments.model_json_schema()))
+            for tool in self._tools.values()
+        )
+
+    def copy(self) -> ToolRegistry:
+        return ToolRegistry(self._tools.values())
+
+
+def _plain_schema(schema: Any) -> Any:
+    """Without pydantic's `title` keys, which cost tokens and say nothing; property names stay."""
+    if isinstance(schema, dict):
+        return {
+            key: {name: _plain_schema(prop) for name, prop in value.items()}
+            if key == "properties"
+            else _plain_schema(value)
+            for key, value in schema.items()
+            if key != "title"
+        }
+    if isinstance(schema, list):
+        return [_plain_schema(item) for item in schema]
+    return schema

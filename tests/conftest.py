@@ -1,0 +1,49 @@
+"""House rules for every test: no network but loopback, no keys, a home of its own, a loop that is not blocked."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+KEY_VARIABLES = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
+BASE_VARIABLES = ("ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
+            item.add_marker(pytest.mark.anyio)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"  # pygls runs asyncio; nothing of ours promises trio
+
+
+@pytest.fixture(autouse=True)
+def _house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    for name in (*KEY_VARIABLES, *BASE_VARIABLES, *(name.lower() for name in BASE_VARIABLES)):
+        monkeypatch.delenv(name, raising=False)
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(home / name.lower()))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    real_connect = socket.socket.connect
+
+    def connect(self: socket.socket, address: object) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6):
+            host = address[0] if isinstance(address, tuple) else ""
+            if host not in ("127.0.0.1", "::1", "localhost"):
+                raise OSError(f"no network in tests: {address!r}")
+        real_connect(self, address)  # type: ignore[arg-type]  # as given by the caller
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
+    yield
