@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
-    """Retries of one model call (U8). Times in seconds; jitter is a share of the delay, both ways."""
-
-    max_retries: int = 2
-    base_delay_s: float = 1.0
-    factor: float = 2.0
-    max_delay_s: float = 60.0
-    jitter: float = 0.5
+from agent_ls.llm.retry import RetryPolicy
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ def encode(envelope: Envelope) -> bytes:
         head |= {"after": envelope.after, "partId": event.part_id, "offset": event.offset}
         head["data"] = {"text": event.text, **({"name": event.name} if event.name else {})}
     else:
-        head["data"] = _adapter(type(event)).dump_python(event, mode="json", by_alias=True)
+        head["data"] = _adapter(_CLASSES[event.kind]).dump_python(event, mode="json", by_alias=True)
     return json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
