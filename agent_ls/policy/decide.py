@@ -1,0 +1,180 @@
+"""May this effect happen? Pure: an effect, a mode and what was granted in; allow, ask or refuse out (X8).
+
+The table of PROTOCOL, "Review and permission are two settings", read from the top:
+
+    reads inside the roots                          allow, all modes
+    plan                                            refuse every other effect
+    edits of ordinary files inside the roots        allow in `edits` and `full`; `ask` asks once a session
+    commands                                        allow in `full` when nothing of them is never-silent
+    everything else                                 ask
+
+A path is judged as given *and* as resolved (symlinks followed): the stricter answer holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from os import path as ospath
+from typing import Literal, TypeAlias, assert_never
+
+from agent_ls.environments.effects import (
+    CommandEffect,
+    Effect,
+    NoEffect,
+    ProcessEffect,
+    ReadEffect,
+    WriteEffect,
+)
+from agent_ls.policy.rules import DENIED_HOME_FOLDERS, SENSITIVE_NAMES, never_silent
+
+Mode: TypeAlias = Literal["plan", "ask", "edits", "full"]
+Scope: TypeAlias = Literal["turn", "session"]
+
+EDITS_RULE = "edits"
+"""Grants edits of ordinary files inside the roots."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A permission that an approval may store: `id` is what is granted, `label` what the user reads."""
+
+    id: str
+    label: str
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    reason: str
+    rules: tuple[Rule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    reason: str
+
+
+Judgement: TypeAlias = Allow | Ask | Refuse
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What is known besides the effect.
+
+    `roots` and `home` are absolute and resolved. `resolved` maps each path of the effect to its real path.
+    `grants` are ids of rules that the user stored and that still hold.
+    """
+
+    mode: Mode
+    roots: Sequence[str]
+    home: str
+    grants: frozenset[str] = frozenset()
+    resolved: Mapping[str, str] = field(default_factory=dict)
+
+
+def judge(effect: Effect, situation: Situation) -> Judgement:
+    match effect:
+        case NoEffect():
+            return Allow()
+        case ProcessEffect():
+            return Allow("a process that this session started")
+        case ReadEffect(paths):
+            return _judge_read(paths, situation)
+        case WriteEffect(files):
+            return _judge_write([f.path for f in files], any(f.action == "delete" for f in files), situation)
+        case CommandEffect():
+            return _judge_command(effect, situation)
+        case _:
+            assert_never(effect)
+
+
+def _judge_read(paths: Sequence[str], situation: Situation) -> Judgement:
+    if denied := _denied(paths, situation):
+        return Refuse(f"{denied} holds credentials; agent-ls never reads it")
+    outside = _outside(paths, situation)
+    if not outside:
+        return Allow("inside the workspace")
+    rule = Rule(f"read:{outside}", f"Allow reading {outside} in this session", "session")
+    if rule.id in situation.grants:
+        return Allow("allowed by the user in this session")
+    return Ask(f"{outside} is outside the workspace", (rule,))
+
+
+def _judge_write(paths: Sequence[str], deletes: bool, situation: Situation) -> Judgement:
+    if denied := _denied(paths, situation):
+        return Refuse(f"{denied} holds credentials; agent-ls never writes there")
+    if situation.mode == "plan":
+        return Refuse("plan mode: nothing is changed. Describe the change instead.")
+    if outside := _outside(paths, situation):
+        return Ask(f"{outside} is outside the workspace")
+    if sensitive := _sensitive(paths, situation):
+        return Ask(f"{sensitive} configures tools that run by themselves")
+    if deletes:
+        return Ask("it deletes a file")
+    if situation.mode in ("edits", "full") or EDITS_RULE in situation.grants:
+        return Allow("edits are reviewed as hunks")
+    return Ask(
+        "the first edit of this session",
+        (Rule(EDITS_RULE, "Allow edits in the workspace for this session; review them as hunks", "session"),),
+    )
+
+
+def _judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
+    if situation.mode == "plan":
+        return Refuse("plan mode: no command is run")
+    if outside := _outside([effect.working_dir], situation):
+        return Ask(f"it runs in {outside}, outside the workspace")
+    rule_id = f"command:{effect.digest}"
+    # The digest holds command, folder and environment: the rule is exactly what the user saw, nothing wider.
+    rules = (
+        Rule(rule_id, "Allow exactly this command for this session", "session"),
+        Rule(rule_id, "Allow exactly this command for this turn", "turn"),
+    )
+    if rule_id in situation.grants:
+        return Allow("this exact command was allowed by the user")
+    if why := never_silent(effect.command):
+        return Ask(why)
+    if situation.mode == "full":
+        return Allow("mode full")
+    return Ask("commands are asked about in this mode", rules)
+
+
+def _views(path: str, situation: Situation) -> set[str]:
+    """The path as given (`..` folded) and as resolved."""
+    return {ospath.normpath(path), situation.resolved.get(path, ospath.normpath(path))}
+
+
+def _below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/\\") + ospath.sep)
+
+
+def _outside(paths: Sequence[str], situation: Situation) -> str:
+    """The first path with a view that lies in no root, "" when all lie inside."""
+    for path in paths:
+        for view in _views(path, situation):
+            if not any(_below(view, root) for root in situation.roots):
+                return view
+    return ""
+
+
+def _denied(paths: Sequence[str], situation: Situation) -> str:
+    folders = [ospath.join(situation.home, name) for name in DENIED_HOME_FOLDERS]
+    for path in paths:
+        for view in _views(path, situation):
+            if any(_below(view, folder) for folder in folders):
+                return view
+    return ""
+
+
+def _sensitive(paths: Sequence[str], situation: Situation) -> str:
+    for path in paths:
+        for view in _views(path, situation):
+            if any(part in SENSITIVE_NAMES for part in view.split(ospath.sep)):
+                return view
+    return ""

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.environments.effects import (
+    CommandEffect,
+    Effect,
+    NoEffect,
+    PlannedWrite,
+    ProcessEffect,
+    ReadEffect,
+    WriteEffect,
+)
+from agent_ls.policy.decide import EDITS_RULE, Allow, Ask, Mode, Refuse, Situation, judge
+
+ROOT, HOME = "/w", "/home/u"
+
+
+def situation(mode: Mode, grants: frozenset[str] = frozenset(), **resolved: str) -> Situation:
+    paths = {f"/w/{name}": target for name, target in resolved.items()}
+    return Situation(mode, (ROOT,), HOME, grants, paths)
+
+
+def write(path: str, action: str = "modify") -> WriteEffect:
+    assert action in ("modify", "delete", "create")
+    return WriteEffect((PlannedWrite(path, "delete" if action == "delete" else "modify", "", "k"),))
+
+
+def command(text: str, cwd: str = ROOT) -> CommandEffect:
+    return CommandEffect(text, cwd)
+
+
+CASES: list[tuple[str, Effect, dict[Mode, type]]] = [
+    ("nothing", NoEffect(), {"plan": Allow, "ask": Allow, "edits": Allow, "full": Allow}),
+    ("read inside", ReadEffect(("/w/a",)), {"plan": Allow, "ask": Allow, "edits": Allow, "full": Allow}),
+    ("read the root", ReadEffect(("/w",)), {"plan": Allow, "full": Allow}),
+    ("read outside", ReadEffect(("/etc/hosts",)), {"plan": Ask, "ask": Ask, "edits": Ask, "full": Ask}),
+    ("read by dots", ReadEffect(("/w/../etc/hosts",)), {"ask": Ask, "full": Ask}),
+    ("a name that begins like the root", ReadEffect(("/wide/a",)), {"ask": Ask}),
+    ("read a key", ReadEffect(("/home/u/.ssh/id",)), {"plan": Refuse, "ask": Refuse, "full": Refuse}),
+    ("edit", write("/w/a"), {"plan": Refuse, "ask": Ask, "edits": Allow, "full": Allow}),
+    ("edit outside", write("/etc/a"), {"plan": Refuse, "ask": Ask, "edits": Ask, "full": Ask}),
+    ("edit in .git", write("/w/.git/config"), {"ask": Ask, "edits": Ask, "full": Ask}),
+    ("edit CI", write("/w/.github/workflows/x.yml"), {"edits": Ask, "full": Ask}),
+    ("edit editor settings", write("/w/.vscode/tasks.json"), {"edits": Ask, "full": Ask}),
+    ("delete", write("/w/a", "delete"), {"plan": Refuse, "ask": Ask, "edits": Ask, "full": Ask}),
+    ("command", command("make test"), {"plan": Refuse, "ask": Ask, "edits": Ask, "full": Allow}),
+    ("command elsewhere", command("make", "/tmp"), {"ask": Ask, "full": Ask}),
+    ("rm", command("rm -rf build"), {"edits": Ask, "full": Ask}),
+    ("rm in a list", command("make && rm x"), {"full": Ask}),
+    ("rm by path", command("/bin/rm x"), {"full": Ask}),
+    ("push", command("git push -f"), {"full": Ask}),
+    ("reset", command("git -C . reset --hard"), {"full": Ask}),
+    ("pipe to shell", command("cat x | sh"), {"full": Ask}),
+    ("redirect to a root path", command("echo x > /etc/passwd"), {"full": Ask}),
+    ("find -delete", command("find . -name x -delete"), {"full": Ask}),
+    ("own process", ProcessEffect("p1", "kill"), {"plan": Allow, "ask": Allow}),
+]  # fmt: skip
+
+
+@pytest.mark.req("X8")
+@pytest.mark.parametrize(
+    ("effect", "mode", "expected"),
+    [
+        pytest.param(effect, mode, kind, id=f"{name}-{mode}")
+        for name, effect, by_mode in CASES
+        for mode, kind in by_mode.items()
+    ],
+)
+def test_judge_gives_the_answer_of_the_table(effect: Effect, mode: Mode, expected: type) -> None:
+    assert type(judge(effect, situation(mode))) is expected
+
+
+@pytest.mark.req("X6")
+def test_judge_when_a_link_leads_outside_then_asks() -> None:
+    assert isinstance(judge(write("/w/link"), situation("full", link="/etc/passwd")), Ask)
+    assert isinstance(judge(ReadEffect(("/w/link",)), situation("ask", link="/home/u/.ssh/id")), Refuse)
+
+
+@pytest.mark.req("H7")
+def test_judge_when_edits_were_granted_then_the_next_edit_is_silent_but_a_delete_is_not() -> None:
+    granted = situation("ask", frozenset((EDITS_RULE,)))
+    assert isinstance(judge(write("/w/a"), granted), Allow)
+    assert isinstance(judge(write("/w/a", "delete"), granted), Ask)
+    assert isinstance(judge(write("/etc/a"), granted), Ask)
+
+
+@pytest.mark.req("H7")
+def test_judge_when_a_command_was_granted_then_only_that_command_in_that_folder_is_silent() -> None:
+    asked = judge(command("make test"), situation("ask"))
+    assert isinstance(asked, Ask)
+    granted = situation("ask", frozenset((asked.rules[0].id,)))
+    assert isinstance(judge(command("make test"), granted), Allow)
+    assert isinstance(judge(command("make test "), granted), Ask)
+    assert isinstance(judge(command("make test", "/w/sub"), granted), Ask)
+
+
+def test_judge_when_a_command_is_never_silent_then_offers_no_rule() -> None:
+    asked = judge(command("rm x"), situation("full"))
+    assert isinstance(asked, Ask)
+    assert asked.rules == ()
