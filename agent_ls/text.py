@@ -6,6 +6,7 @@ This module does not know where text comes from. Rules: patch SEMANTICS sections
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -39,7 +40,7 @@ def strip_ending(line: str) -> str:
     return line[: len(line) - len(line_ending(line))]
 
 
-def preferred_ending(lines: list[str]) -> str:
+def preferred_ending(lines: Sequence[str]) -> str:
     """The ending of the first terminated line, LF when there is none (SEMANTICS 1.3)."""
     return next((ending for line in lines if (ending := line_ending(line))), "\n")
 

@@ -17,8 +17,8 @@ ENV_TYPES = {"environments.base", "environments.errors", "environments.effects"}
 ALLOWED: dict[str, set[str]] = {
     "_version": set(),
     "text": set(),
-    "patch": {"text"},
-    "review": {"patch", "text"},
+    "patch": {"patch", "text"},
+    "review": {"review", "patch", "text"},
     "llm": {"llm", "text", "_version"},
     "llm.providers": LLM_TYPES | {"llm.providers", "llm.sse", "text"},
     "environments": set(),
@@ -26,10 +26,12 @@ ALLOWED: dict[str, set[str]] = {
     "environments.errors": set(),
     "environments.effects": set(),
     "environments.editor_host": ENV_TYPES,
-    "environments.local": ENV_TYPES | {"environments.local", "text"},
-    "environments.memory": ENV_TYPES | {"text"},
+    "environments.search": ENV_TYPES | {"text"},
+    "environments.local": ENV_TYPES | {"environments.local", "environments.search", "text"},
+    "environments.memory": ENV_TYPES | {"environments.search", "text"},
     "environments.wrappers": ENV_TYPES | {"environments.wrappers", "text"},
-    "environments.editor": ENV_TYPES | {"environments.editor_host", "patch", "text"},
+    "environments.editor": ENV_TYPES
+    | {"environments.editor_host", "environments.search", "environments.wrappers", "patch", "text"},
     "tools": ENV_TYPES | LLM_TYPES | {"tools", "patch", "text"},
     "profiles": ENV_TYPES | LLM_TYPES | {"profiles", "tools", "text"},
     "loop": ENV_TYPES | LLM_TYPES | {"loop", "profiles", "tools", "text", "llm.client", "llm.adapter", "llm.retry"},
@@ -40,8 +42,8 @@ ALLOWED: dict[str, set[str]] = {
         "_version",
     },
     "server": {"server", "app", "store", "loop", "policy", "environments", "review", "llm", "text", "_version"},
-    "headless": {"headless", "app", "loop", "llm", "environments", "text", "_version"},
-    "cli": {"cli", "server", "headless", "app", "store", "patch", "_version"},
+    "headless": {"headless", "app", "loop", "llm", "policy", "environments", "text", "_version"},
+    "cli": {"cli", "server", "headless", "app", "store", "patch", "llm.credentials", "_version"},
     "__init__": {"app", "loop", "llm", "profiles", "tools", "environments", "_version"},
     "__main__": {"cli"},
 }  # fmt: skip
@@ -58,7 +60,7 @@ ONLY_IN = {
     "pygls": ("server",),
     "lsprotocol": ("server",),
     "asyncio": ("server.server", "server.io"),
-    "subprocess": ("environments.local",),
+    "subprocess": ("environments.local", "cli.demo"),
 }
 # An engine may use these although NO_IO bans them: pure parts of otherwise impure modules.
 PURE_EXCEPTIONS = {("tools", "os"): {"os.path"}, ("policy", "os"): {"os.path"},

@@ -70,7 +70,10 @@ class GrepOptions:
 
 @dataclass(frozen=True, slots=True)
 class GrepLine:
-    """One line found. `path` is relative to the working directory where it lies below it. `line` counts from 1."""
+    """One line found. `path` is relative to the working directory where it lies below it. `line` counts from 1.
+
+    `text` is without its ending; a line of over 2,000 characters is cut around its first match.
+    """
 
     path: str
     line: int
@@ -91,7 +94,8 @@ class FileWrite:
     `content` None deletes the file. `base` is the bytes that the change was computed against, None for a file
     that must not exist yet; an environment compares it with what is there (the editor environment may rebase
     the change over what the user typed meanwhile, all others refuse).
-    `mode_from` names the file whose permission bits a new file takes (a move); "" is the default mode.
+    `mode_from` names the file whose permission bits the written one takes (a move; SEMANTICS D6); "" keeps those
+    of an existing file and gives a new one the default. Equal `content` and `base` leave the file untouched (D7).
     """
 
     path: str
@@ -121,7 +125,7 @@ class Attribution:
 
 @dataclass(frozen=True, slots=True)
 class ProcessInfo:
-    """A background process. `exit_code` None: still running."""
+    """A background process. `exit_code` None: still running. `started_ms` is Unix time."""
 
     id: str
     command: str
@@ -143,7 +147,7 @@ class ExecutionEnvironment(Protocol):
     async def initialize(self) -> None: ...
 
     async def cleanup(self) -> None:
-        """Ends what is still running, background processes included. May be called twice."""
+        """Ends all that was started here and still runs, also what commands left behind. May be called twice."""
         ...
 
     def working_directory(self) -> str:
@@ -180,12 +184,15 @@ class ExecutionEnvironment(Protocol):
         """Writes all files, or none (SEMANTICS section 8): missing parents are created, deletions come last.
 
         Each file is compared with `base` directly before it is written; existing permission bits, and
-        symlinks, are kept. Order of the answer is that of `writes`.
+        symlinks, are kept; deleting a symlink leaves what it names. Order of the answer is that of `writes`.
 
         Raises:
             StaleFileError: a file is not what was expected; nothing was written.
             EditRefusedError: the editor would not take it (editor environment); nothing was written.
-            NotAFileError, AccessDeniedError, CommitError.
+            NotAFileError: a path names a folder or a device.
+            NotAFolderError: a parent is a file.
+            AccessDeniedError: also for a file without any write permission bit.
+            CommitError: the system failed, or one file is named twice.
         """
         ...
 
@@ -196,25 +203,30 @@ class ExecutionEnvironment(Protocol):
 
         At the time limit, and on cancellation, everything that the command started is ended: its process
         group and what left the group, TERM, 2 s, KILL; but not background processes. A non-zero exit is a
-        result, not an error.
+        result, not an error. What a command leaves running when it ends by itself (`server &`) is left alone
+        until `cleanup`, and not waited for even if it holds the output open: then `note` says so.
 
         Raises:
-            PathNotFoundError: no such working directory. ProcessStartError. UnsupportedError.
+            PathNotFoundError, NotAFolderError: no such working directory. ProcessStartError. UnsupportedError.
         """
         ...
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
         """Starts a background process, which lives until it ends, `kill_process` or `cleanup`.
 
+        `timeout_ms` has no meaning here.
+
         Raises:
-            PathNotFoundError, ProcessStartError, UnsupportedError.
+            PathNotFoundError, NotAFolderError, ProcessStartError, UnsupportedError.
         """
         ...
 
     async def list_processes(self) -> Sequence[ProcessInfo]: ...
 
     async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
-        """Output from character `offset` on, and the offset to go on from.
+        """Output (stdout and stderr together) from character `offset` on, and the offset to go on from.
+
+        Only the end of a long output is kept; a first line tells how many characters are gone.
 
         Raises:
             PathNotFoundError: no such process id.
@@ -230,19 +242,23 @@ class ExecutionEnvironment(Protocol):
         ...
 
     async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
-        """Lines that match, by file and line; ignore files are respected, binary files skipped.
+        """Lines that match, by file and line; ignore files are respected, binary files and `.git` skipped.
+
+        A file or folder named by `path` is searched even if ignored.
 
         Raises:
-            InvalidPatternError, PathNotFoundError.
+            InvalidPatternError, PathNotFoundError, NotAFileError (a device or a pipe).
         """
         ...
 
     async def glob(self, pattern: str, path: str) -> Sequence[str]:
-        """Paths of matching files (`**` crosses folders), newest first, ignore files respected.
+        """Paths of matching files, newest first; ignore files are respected, `.git` and links left out.
 
+        The pattern is for the whole path below `path`: `*` stays in a folder, `**` crosses folders, `{a,b}` and
+        `[a-z]` as in shells. It may be absolute, but must not leave `path`.
         Paths are relative to the working directory where they lie below it, else absolute.
 
         Raises:
-            InvalidPatternError, PathNotFoundError.
+            InvalidPatternError, PathNotFoundError, NotAFolderError.
         """
         ...

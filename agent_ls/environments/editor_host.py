@@ -35,6 +35,10 @@ class EditorHost(Protocol):
         """The synced document at this absolute path, None when the editor has not opened it here."""
         ...
 
+    def open_documents(self) -> Sequence[OpenDocument]:
+        """All synced documents: a search must see what is unsaved in any of them."""
+        ...
+
     def blocked(self, path: str) -> str:
         """Why this file must not be written though it is not synced ("" when it may be).
 

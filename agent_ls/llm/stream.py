@@ -1,9 +1,11 @@
-"""A streamed answer as events, and the accumulator that folds them to the Response that complete() gives.
+"""A streamed answer as events; llm/accumulate.py folds them to the Response that complete() gives.
 
 Every part has an `index`, unique in the response and growing in the order in which parts open. A part is
 opened once, gets deltas, and is ended once; parts never nest. Ends carry the whole part as it is to be kept
-(with its `origin`), so a consumer may ignore deltas. The last event of a good stream is `StreamFinish`; a
-codec that sees its input end without the provider's terminal event raises StreamError (FORMATS section 0).
+(with its `origin`), so a consumer may ignore deltas. Only a tool call that the provider cut (its output limit
+was reached inside the arguments) is never ended: it is not part of the answer, and StreamFinish.warnings says
+so. The last event of a good stream is `StreamFinish`; a codec that sees its input end without the provider's
+terminal event raises StreamError (FORMATS section 0).
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from agent_ls.llm.messages import JsonObject, OpaquePart, ReasoningPart, TextPart, ToolCallPart
-from agent_ls.llm.requests import FinishReason, Usage
+from agent_ls.llm.requests import FinishReason, RateLimit, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +97,13 @@ class ProviderEvent:
 
 @dataclass(frozen=True, slots=True)
 class StreamFinish:
+    """The terminal event, with all that Response has and no part carries."""
+
     finish_reason: FinishReason
     usage: Usage
     raw: JsonObject
+    warnings: tuple[str, ...] = ()
+    rate_limit: RateLimit | None = None
 
 
 StreamEvent: TypeAlias = (

@@ -6,11 +6,16 @@ the first answer resolves. Every face (server, headless) answers through it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Protocol, TypeAlias
+
+import anyio
+from pydantic.alias_generators import to_camel
 
 from agent_ls.environments.effects import Effect
-from agent_ls.loop.events import RuleOffer
+from agent_ls.loop.events import ApprovalRequested, ApprovalResolved, RecordedEvent, RuleOffer
+from agent_ls.loop.ids import new_id
 
 ApprovalScope: TypeAlias = Literal["once", "turn", "session"]
 
@@ -72,3 +77,112 @@ class Verdict:
     kind: Literal["allow", "ask", "refuse"]
     reason: str
     rules: tuple[RuleOffer, ...] = ()
+
+
+class UnknownApprovalError(Exception):
+    """No request of this id is known here, or the answer names a rule that the request did not offer."""
+
+
+@dataclass(slots=True)
+class _Request:
+    event: ApprovalRequested
+    turn_id: str
+    is_answered: anyio.Event
+    resolved: ApprovalResolved | None = None
+
+
+class ApprovalDesk:
+    """Where questions wait for a person. `emit` records and publishes an event of the session.
+
+    Requests are kept when they are settled, so that a late answer is told the decision that stands.
+    """
+
+    def __init__(self, emit: Callable[[RecordedEvent], object]) -> None:
+        self._emit = emit
+        self._requests: dict[str, _Request] = {}
+
+    async def ask(self, question: ApprovalQuestion, verdict: Verdict) -> Decision:
+        """Waits for the first answer. When it is cancelled the request is settled as denied by `interrupt`."""
+        request = _Request(_requested(question, verdict), question.turn_id, anyio.Event())
+        self._requests[request.event.request_id] = request
+        self._emit(request.event)
+        try:
+            await request.is_answered.wait()
+        finally:
+            if request.resolved is None:
+                self._settle(request, Answer("deny", reason="The turn was stopped.", decided_by="interrupt"))
+        resolved = request.resolved
+        if resolved is None or resolved.decision == "deny":
+            reason = resolved.reason if resolved else ""
+            return Denied(reason or "The user said no.", resolved.decided_by if resolved else "interrupt")
+        return Allowed(asked=True)
+
+    def answer(self, request_id: str, answer: Answer) -> ApprovalResolved:
+        """Settles a pending request. The first answer wins: a later one gets the decision that stands.
+
+        Raises:
+            UnknownApprovalError.
+        """
+        request = self._known(request_id)
+        if request.resolved:
+            return request.resolved
+        if answer.rule_id and answer.rule_id not in {rule.id for rule in request.event.rules}:
+            raise UnknownApprovalError(f"Rule {answer.rule_id} was not offered by request {request_id}.")
+        return self._settle(request, answer)
+
+    def pending(self) -> tuple[ApprovalRequested, ...]:
+        """What waits for an answer, oldest first."""
+        return tuple(request.event for request in self._requests.values() if not request.resolved)
+
+    def turn_of(self, request_id: str) -> str:
+        """The id of the turn that a request belongs to, settled or not.
+
+        Raises:
+            UnknownApprovalError.
+        """
+        return self._known(request_id).turn_id
+
+    def _known(self, request_id: str) -> _Request:
+        if request := self._requests.get(request_id):
+            return request
+        raise UnknownApprovalError(f"No approval {request_id} is known in this session. It may have ended.")
+
+    def _settle(self, request: _Request, answer: Answer) -> ApprovalResolved:
+        request.resolved = ApprovalResolved(
+            request_id=request.event.request_id,
+            decision=answer.decision,
+            scope=answer.scope,
+            decided_by=answer.decided_by,
+            reason=answer.reason,
+            rule_id=answer.rule_id,
+            client_key=answer.client_key,
+        )
+        self._emit(request.resolved)
+        request.is_answered.set()
+        return request.resolved
+
+
+def _requested(question: ApprovalQuestion, verdict: Verdict) -> ApprovalRequested:
+    return ApprovalRequested(
+        request_id=new_id("a"),
+        call_id=question.call_id,
+        tool=question.tool,
+        summary=question.summary,
+        reason=verdict.reason,
+        effect=effect_json(question.effect),
+        digest=question.effect.digest,
+        rules=verdict.rules,
+    )
+
+
+def effect_json(effect: Effect) -> dict[str, Any]:
+    """The effect as plain JSON with camelCase names; `type` is the name of its class."""
+    return {"type": type(effect).__name__, **_camel(asdict(effect))}
+
+
+def _camel(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {to_camel(key): _camel(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_camel(item) for item in value]
+    return value

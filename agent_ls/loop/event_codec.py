@@ -51,6 +51,13 @@ def decode(data: bytes) -> Envelope | None:
     raw = json.loads(data)
     if not isinstance(raw, dict) or not isinstance(raw.get("kind"), str):
         raise ValueError("not an event")
+    try:
+        return _envelope(raw)
+    except KeyError as missing:
+        raise ValueError(f"not an event: {missing} is missing") from missing
+
+
+def _envelope(raw: dict[str, Any]) -> Envelope | None:
     kind, payload = raw["kind"], raw.get("data", {})
     event: Any
     if kind in DELTA_KINDS:

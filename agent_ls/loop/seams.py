@@ -1,12 +1,16 @@
-"""SEAMS of the session: what it needs of a log, of a clock, and of whoever tells it of the world."""
+"""SEAMS of the session: what it needs of a log, a clock, a model, and of whoever tells it of the world."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Protocol
 
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.llm.requests import Request, Response
+from agent_ls.llm.stream import StreamEvent
 from agent_ls.loop.events import Envelope
 from agent_ls.loop.turns import Turn
+from agent_ls.profiles.base import ProviderProfile
 
 
 class Recorder(Protocol):
@@ -60,3 +64,34 @@ class NoticeBoard(Protocol):
     """
 
     def take(self) -> Sequence[str]: ...
+
+
+class ModelClient(Protocol):
+    """The model layer as the session uses it: the client, or one provider's adapter. Raises LlmError only."""
+
+    def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
+        """As ProviderAdapter.stream; also ConfigurationError when no provider can take the request."""
+        ...
+
+    async def complete(self, request: Request) -> Response:
+        """For profiles that do not stream."""
+        ...
+
+
+class PromptSource(Protocol):
+    """Who puts the layers of the system prompt together (000 section 6.1)."""
+
+    async def build(
+        self, profile: ProviderProfile, environment: ExecutionEnvironment, user_instructions: str
+    ) -> str:
+        """Asked at the start of an input when model, tools or user instructions are new (O6). Must not raise."""
+        ...
+
+
+class BasePrompt:
+    """The smallest PromptSource: the family's base prompt, then the user's instructions."""
+
+    async def build(
+        self, profile: ProviderProfile, environment: ExecutionEnvironment, user_instructions: str
+    ) -> str:
+        return "\n\n".join(part for part in (profile.base_prompt, user_instructions) if part)

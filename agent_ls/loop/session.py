@@ -1,4 +1,4 @@
-"""The session: performs what step.py decides; owns queues, events and cancellation.
+"""The session: its life, its states, its queues, and how it is stopped. turn_loop.py does the work of an input.
 
 Life: `async with anyio.create_task_group() as tg: tg.start_soon(session.run)`. All other methods are plain calls
 from the event loop's thread: they change queues and wake `run`, and return at once. `run` returns when the
@@ -7,22 +7,389 @@ session is CLOSED.
 
 from __future__ import annotations
 
-# Public surface (the contract for app/, headless/ and server/). Filled in below by the implementation.
-#
-# class Session:
-#     def __init__(self, *, session_id, profile: ProviderProfile, environment: ExecutionEnvironment,
-#                  client: ModelClient, approver: Approver, recorder: Recorder, clock: Clock,
-#                  notices: NoticeBoard, config: SessionConfig, restored: Restored | None = None) -> None
-#     id: SessionId; state: State; last_seq: int; profile; config; usage: Usage; history: History
-#     async def run(self) -> None
-#     def submit(self, text, *, images=(), when_busy="queue"|"steer"|"refuse", client_key="") -> Submitted
-#     def steer(self, text, *, images=(), client_key="") -> SteerId
-#     def unsteer(self, steer_id) -> bool                      False: already injected
-#     def follow_up(self, text, *, images=(), client_key="") -> QueuedId
-#     def interrupt(self) -> None                              the turn ends, the session lives
-#     def abort(self) -> None                                  the session ends (CLOSED)
-#     def configure(self, *, profile=None, config=None) -> AppliesFrom    from the next call or turn
-#     def emit(self, event: RecordedEvent) -> Envelope         numbers, records, publishes
-#     def emit_delta(self, delta: Delta) -> None
-#     def subscribe(self) -> Subscription                      async iterator of Encoded, own pace (E2, E4)
-#     def open_parts(self) -> tuple[Delta, ...]                text so far of open parts, offset 0
+import logging
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import anyio
+from anyio.abc import TaskGroup
+
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.llm.errors import LlmError
+from agent_ls.llm.messages import ImagePart
+from agent_ls.llm.requests import Usage
+from agent_ls.loop.approval import Approver
+from agent_ls.loop.config import SessionConfig
+from agent_ls.loop.emission import EventHub
+from agent_ls.loop.errors import SessionBusyError, SessionClosedError
+from agent_ls.loop.events import (
+    Delta,
+    EndReason,
+    Envelope,
+    ProcessingEnd,
+    RecordedEvent,
+    SessionEnd,
+    SessionStart,
+    State,
+    StateChanged,
+    SteeringQueued,
+    SteeringRemoved,
+    UserInput,
+    Warning,
+)
+from agent_ls.loop.failures import failure_of, internal_error
+from agent_ls.loop.history import History
+from agent_ls.loop.ids import QueuedId, SessionId, SteerId, TurnId, new_id
+from agent_ls.loop.inbox import Inbox, Input, Steer
+from agent_ls.loop.restored import Restored, Submitted
+from agent_ls.loop.seams import BasePrompt, Clock, ModelClient, NoticeBoard, PromptSource, Recorder
+from agent_ls.loop.subscription import Subscription
+from agent_ls.loop.turn_loop import Ports, TurnLoop
+from agent_ls.loop.turns import UserTurn
+from agent_ls.profiles.base import ProviderProfile
+
+logger = logging.getLogger(__name__)
+
+WhenBusy: TypeAlias = Literal["queue", "steer", "refuse"]
+AppliesFrom: TypeAlias = Literal["now", "nextCall", "nextTurn"]
+
+WALKTHROUGH = "walkthrough"
+
+
+class Session:
+    """One conversation with one model at a time. Public attributes are for reading.
+
+    `profile` is what the next input uses; `last_seq` the number of the last recorded event.
+    """
+
+    def __init__(
+        self,
+        *,
+        session_id: SessionId,
+        profile: ProviderProfile,
+        environment: ExecutionEnvironment,
+        client: ModelClient,
+        approver: Approver,
+        recorder: Recorder,
+        clock: Clock,
+        notices: NoticeBoard,
+        config: SessionConfig,
+        restored: Restored | None = None,
+        prompts: PromptSource | None = None,
+    ) -> None:
+        self.id = session_id
+        self.profile = profile
+        self.config = config
+        self._restored = restored
+        known = restored or Restored((), 0)
+        self._ports = Ports(client, environment, approver, recorder, clock, notices, prompts or BasePrompt())
+        self._hub = EventHub(session_id, recorder, clock, known.last_seq)
+        self._inbox = Inbox(known.steers, known.queue)
+        self._loop = TurnLoop(session_id, self._ports, self._hub, self._inbox, lambda: self.config, known)
+        self._loop.keep_prompt(profile)
+        self._answers = dict(known.answers)
+        self._state: State = "IDLE"
+        self._has_started = False
+        self._has_input = False
+        self._is_closing = False
+        self._stop: Literal["interrupted", "aborted"] | None = None
+        self._end_reason: EndReason = "completed"
+        self._scope: anyio.CancelScope | None = None
+        self._wake = anyio.Event()
+
+    # --- facts
+
+    @property
+    def state(self) -> State:
+        return self._state
+
+    @property
+    def last_seq(self) -> int:
+        return self._hub.last_seq
+
+    @property
+    def turn_id(self) -> TurnId:
+        """The running turn's id, "" when none runs."""
+        return TurnId(self._hub.turn_id)
+
+    @property
+    def usage(self) -> Usage:
+        return self._loop.usage
+
+    @property
+    def history(self) -> History:
+        return self._loop.history
+
+    @property
+    def queue(self) -> tuple[Input, ...]:
+        return self._inbox.queue
+
+    @property
+    def steering(self) -> tuple[Steer, ...]:
+        return self._inbox.steers
+
+    # --- what the user does
+
+    def submit(
+        self,
+        text: str,
+        *,
+        images: Sequence[ImagePart] = (),
+        when_busy: WhenBusy = "queue",
+        client_key: str = "",
+    ) -> Submitted:
+        """Starts a turn, or does as `when_busy` says while one runs. A known `client_key` is answered as before.
+
+        Raises:
+            SessionClosedError, SessionBusyError (`when_busy` is "refuse").
+        """
+        if known := self._answered(client_key):
+            return known
+        self._demand_open()
+        item = Input(text, tuple(images), client_key)
+        if self._state == "IDLE":
+            self._inbox.release()
+            answer = Submitted(turn_id=self._begin(item))
+            self._wake.set()
+        elif when_busy == "refuse":
+            raise SessionBusyError(self.id)
+        elif when_busy == "steer" and not self._stop:
+            answer = Submitted(steer_id=self._queue_steer(item))
+        else:
+            answer = Submitted(queued_id=self._queue_input(item))
+        return self._remember(client_key, answer)
+
+    def steer(self, text: str, *, images: Sequence[ImagePart] = (), client_key: str = "") -> SteerId:
+        """For the model's next call; while IDLE, for the first call of the next input (L6).
+
+        Raises:
+            SessionClosedError.
+        """
+        if known := self._answered(client_key):
+            return SteerId(known.steer_id)
+        self._demand_open()
+        steer_id = self._queue_steer(Input(text, tuple(images), client_key))
+        self._remember(client_key, Submitted(steer_id=steer_id))
+        return steer_id
+
+    def unsteer(self, steer_id: str) -> bool:
+        """Takes back a steer that waits; False when it is in the history already, or was never there."""
+        removed = self._inbox.remove_steer(steer_id)
+        if removed:
+            self.emit(SteeringRemoved(steer_id))
+        return removed
+
+    def follow_up(self, text: str, *, images: Sequence[ImagePart] = (), client_key: str = "") -> QueuedId:
+        """For after the current input; at once when nothing runs (000 section 2.6).
+
+        Raises:
+            SessionClosedError.
+        """
+        if known := self._answered(client_key):
+            return QueuedId(known.queued_id)
+        self._demand_open()
+        queued_id = self._queue_input(Input(text, tuple(images), client_key))
+        self._remember(client_key, Submitted(queued_id=queued_id))
+        return queued_id
+
+    def interrupt(self) -> None:
+        """The turn ends, the session lives. What is queued then waits until the user sends something."""
+        if self._state == "PROCESSING" and not self._stop:
+            self._inbox.hold()
+            self._cancel_turn("interrupted")
+
+    def abort(self) -> None:
+        """The session ends (CLOSED), and its turn first. It can be resumed from its log."""
+        if self._state == "CLOSED" or self._is_closing:
+            return
+        self._is_closing = True
+        if self._state == "PROCESSING":
+            self._cancel_turn("aborted")
+        self._wake.set()
+
+    def configure(
+        self, *, profile: ProviderProfile | None = None, config: SessionConfig | None = None
+    ) -> AppliesFrom:
+        """A config holds from the next model call (L2, L7), a profile from the next input (O6)."""
+        if config is not None:
+            self.config = config
+        if profile is not None:
+            self.profile = profile
+        if self._state != "PROCESSING":
+            return "now"
+        return "nextTurn" if profile is not None else "nextCall"
+
+    # --- what it tells
+
+    def emit(self, event: RecordedEvent) -> Envelope:
+        """Numbers, records and publishes an event; for those who know more of the session's world (ledger, desk)."""
+        self._start()
+        return self._hub.emit(event)
+
+    def emit_delta(self, delta: Delta) -> None:
+        self._hub.emit_delta(delta)
+
+    def subscribe(self) -> Subscription:
+        """Events from now on. Read the log up to `last_seq` first; both are in step within one tick."""
+        return self._hub.subscribe()
+
+    def open_parts(self) -> tuple[Delta, ...]:
+        """The text so far of each open part, as a delta from offset 0."""
+        return self._hub.open_parts()
+
+    # --- its life
+
+    async def run(self) -> None:
+        """Works off inputs until the session is CLOSED. Cancelling it closes the session in good order (R2)."""
+        self._start()
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._hub.keep_partials)
+                await self._live(group)
+                group.cancel_scope.cancel()
+        finally:
+            self._close()
+            with anyio.CancelScope(shield=True):  # short: the log must be whole
+                await self._ports.recorder.sync()
+
+    async def _live(self, group: TaskGroup) -> None:
+        while not self._is_closing:
+            if self._has_input or self._maybe_begin_next():
+                await self._work()
+                group.start_soon(self._ports.recorder.sync)
+                continue
+            self._wake = anyio.Event()
+            await self._wake.wait()
+
+    async def _work(self) -> None:
+        """One input and the follow-ups behind it, up to PROCESSING_END."""
+        reason: EndReason = "interrupted"
+        with anyio.CancelScope() as self._scope:
+            if self._stop:
+                self._scope.cancel()
+            reason = await self._work_off()
+        self._settle(self._stop or reason)
+
+    async def _work_off(self) -> EndReason:
+        while True:
+            reason, may_go_on = await self._one_input()
+            if not may_go_on:
+                self._inbox.hold()
+            if not self._maybe_begin_next():
+                return reason
+
+    async def _one_input(self) -> tuple[EndReason, bool]:
+        """How it ended, and whether the queue may go on behind it."""
+        try:
+            finish = await self._loop.run(self.profile)
+        except LlmError as error:
+            self._fail(error)
+            return "error", False
+        except Exception as error:  # the last resort: nothing malformed may end the session (R5)
+            logger.exception("a turn of session %s failed", self.id)
+            self._hub.emit(internal_error(error))
+            return "error", False
+        return finish.reason, finish.reason != "error" and finish.limit != "turns"
+
+    def _fail(self, error: LlmError) -> None:
+        failure = failure_of(error)
+        if failure.warning:
+            self._hub.emit(Warning(failure.warning, error.kind))
+        self._hub.emit(failure.error)
+        self._is_closing = self._is_closing or failure.closes
+
+    def _start(self) -> None:
+        """SESSION_START comes before everything, after what a cut turn of a resumed session still lacked."""
+        if self._has_started:
+            return
+        self._has_started = True
+        if self._restored:
+            self._loop.settle(self._restored.settlement)
+        self._hub.emit(
+            SessionStart(
+                provider=self.profile.id,
+                model=self.profile.model,
+                working_directory=self._ports.environment.working_directory(),
+                resumed=self._restored is not None,
+                is_walkthrough=self.profile.id == WALKTHROUGH,
+            )
+        )
+        if self._restored and self._restored.was_closed:
+            self._hub.emit(StateChanged("IDLE"))
+
+    def _begin(self, item: Input) -> TurnId:
+        self._start()
+        self._has_input = True
+        turn_id = TurnId(new_id("t"))
+        self._hub.turn_id = turn_id
+        self._set_state("PROCESSING")
+        self._loop.take_notices()
+        self._loop.record(UserTurn(item.text, self._ports.clock.now(), item.images))
+        self._hub.emit(UserInput(item.text, item.client_key, item.queued_id))
+        return turn_id
+
+    def _maybe_begin_next(self) -> bool:
+        if self._stop or self._is_closing or not self._inbox.has_next:
+            return False
+        self._begin(self._inbox.pop())
+        self._hub.emit(self._inbox.changed())  # afterwards: a crash between the two must not lose the input
+        return True
+
+    def _settle(self, reason: EndReason) -> None:
+        """The turn is over: nothing of it is told after PROCESSING_END."""
+        self._has_input = False
+        self._stop = None
+        self._scope = None
+        self._end_reason = reason
+        self._set_state("CLOSED" if self._is_closing else "IDLE")
+        self._hub.emit(ProcessingEnd(reason))
+        self._hub.turn_id = ""
+
+    def _close(self) -> None:
+        """SESSION_END, and the end of a turn that was cancelled from outside before it."""
+        self._is_closing = True
+        if self._has_input:
+            self._settle(self._stop or "interrupted")
+        elif self._state != "CLOSED":
+            self._end_reason = "completed"
+            self._set_state("CLOSED")
+        self._hub.emit(SessionEnd(self._state, self._end_reason))
+
+    def _cancel_turn(self, why: Literal["interrupted", "aborted"]) -> None:
+        self._stop = why
+        if self._scope:
+            self._scope.cancel()
+
+    def _set_state(self, state: State) -> None:
+        if state != self._state:
+            self._state = state
+            self._hub.emit(StateChanged(state))
+
+    def _queue_steer(self, item: Input) -> SteerId:
+        steer = Steer(SteerId(new_id("st")), item.text, item.images, item.client_key)
+        self._inbox.add_steer(steer)
+        self.emit(SteeringQueued(steer.id, steer.text, steer.client_key))
+        return steer.id
+
+    def _queue_input(self, item: Input) -> QueuedId:
+        queued_id = QueuedId(new_id("q"))
+        queued = Input(item.text, item.images, item.client_key, queued_id)
+        if self._stop:
+            self._inbox.add_next(queued)
+        else:
+            self._inbox.add(queued)
+        self.emit(self._inbox.changed())
+        self._wake.set()
+        return queued_id
+
+    def _demand_open(self) -> None:
+        if self._is_closing or self._state == "CLOSED":
+            raise SessionClosedError(self.id)
+
+    def _answered(self, client_key: str) -> Submitted | None:
+        return self._answers.get(client_key) if client_key else None
+
+    def _remember(self, client_key: str, answer: Submitted) -> Submitted:
+        if client_key:
+            self._answers[client_key] = answer
+        return answer

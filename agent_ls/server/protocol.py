@@ -17,7 +17,10 @@ EVENT_METHOD = "agent/event"
 
 
 class Wire(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True)
+    # Built on first use: an editor uses few of these messages, and waits for the first answer.
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True, defer_build=True
+    )
 
 
 class Params(Wire):
@@ -355,7 +358,12 @@ class TerminalKill(Params):
 
 
 class ClientAnswer(Params):
-    """Answers a `client_request` (an event that is not recorded, sent to one client)."""
+    """Answers a `client_request`: an event that is not recorded, sent to one client, answered once.
+
+    Its data: `{requestId, clientId, what, params, deadlineMs}`. Asked are `save {documents: [{uri, version}]}`
+    (each only while it has that version; result `{saved: [uri], failed: [{uri, reason}]}`) and
+    `checkTime {uris}` (reload these files where they are shown; result `{}`).
+    """
 
     method: ClassVar[str] = "agent/clientAnswer"
     session_id: str

@@ -12,23 +12,48 @@ moved while he thought). Tools raise ToolError, or let an EnvError through; both
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
 from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, OutputSink
 from agent_ls.environments.effects import Effect
 from agent_ls.llm.messages import ImagePart
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
 Category: TypeAlias = Literal["read", "write", "admin"]
 
 
 class Arguments(BaseModel):
-    """Base of every tool's arguments: frozen, unknown names refused; its JSON Schema is what the model sees."""
+    """Base of every tool's arguments: frozen, unknown names refused; its JSON Schema is what the model sees.
+
+    null for an optional argument is the same as leaving it out: models trained on strict schemas send it.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_out_nulls(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        optional = {
+            field.alias or name for name, field in cls.model_fields.items() if not field.is_required()
+        }
+        return {name: value for name, value in values.items() if value is not None or name not in optional}
+
+    @field_validator("*", mode="after")
+    @classmethod
+    def _is_whole_text(cls, value: Any) -> Any:
+        held = (*value, *value.values()) if isinstance(value, dict) else value
+        texts = held if isinstance(held, (tuple, list)) else (held,)
+        if any(isinstance(text, str) and _SURROGATE.search(text) for text in texts):
+            raise ValueError("holds half of a surrogate pair, which no file and no command can take")
+        return value
 
 
 class ToolError(Exception):
@@ -50,7 +75,7 @@ class ToolOutput:
     """What a call gave. `text` is whole: truncation for the model is the loop's affair.
 
     `is_error` marks a result such as a non-zero exit, which is told with its output. `files` are the files
-    changed. `exit_code` is set for commands.
+    changed. `exit_code` is set for commands. `summary` is one line for people (E5), "" for the first of `text`.
     """
 
     text: str
@@ -59,6 +84,7 @@ class ToolOutput:
     images: tuple[ImagePart, ...] = ()
     files: tuple[FileState, ...] = ()
     exit_code: int | None = None
+    summary: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +96,19 @@ class ShellLimits:
 
 
 class ReadHistory(Protocol):
-    """What the model has been shown of each file in this session (X9): absolute path -> sha256."""
+    """What the model has been shown of each file in this session (X9): absolute path -> sha256.
+
+    The bytes are kept besides, as far as the implementation likes (SEMANTICS 12.2 compares them, and tells the
+    model what changed); the digest alone is enough to be safe.
+    """
 
     def shown(self, path: str) -> str | None: ...
 
-    def show(self, path: str, digest: str) -> None: ...
+    def show(self, path: str, digest: str, content: bytes | None = None) -> None: ...
+
+    def remembered(self, path: str) -> bytes | None:
+        """The bytes last shown, None when they are not kept (a resumed session, a large file)."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

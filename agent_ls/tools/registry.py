@@ -40,14 +40,14 @@ class ToolRegistry:
 
 
 def _plain_schema(schema: Any) -> Any:
-    """Without pydantic's `title` keys, which cost tokens and say nothing; property names stay."""
+    """Without what costs tokens and says nothing: pydantic's `title` keys and empty defaults; property names stay."""
     if isinstance(schema, dict):
         return {
             key: {name: _plain_schema(prop) for name, prop in value.items()}
             if key == "properties"
             else _plain_schema(value)
             for key, value in schema.items()
-            if key != "title"
+            if key != "title" and not (key == "default" and value in (None, ""))
         }
     if isinstance(schema, list):
         return [_plain_schema(item) for item in schema]

@@ -1,1 +1,8 @@
 """This machine: files, processes, search."""
+
+from __future__ import annotations
+
+from agent_ls.environments.local.environ import EnvPolicy
+from agent_ls.environments.local.environment import LocalEnvironment
+
+__all__ = ["EnvPolicy", "LocalEnvironment"]

@@ -1,0 +1,42 @@
+"""What the faces can be asked in vain, in words for the user.
+
+AppError
+    UnknownSessionError       no such session, live or stored
+    SessionBusyError          another process owns the session
+    BadChoiceError            a provider, model, mode or folder that does not exist
+"""
+
+from __future__ import annotations
+
+
+class AppError(Exception):
+    """`hint` says what to do next; `is_usage`: the caller's words are off, nothing was tried."""
+
+    kind = "app"
+    is_usage = False
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class UnknownSessionError(AppError):
+    kind = "unknown_session"
+    is_usage = True
+
+    def __init__(self, session_id: str, reason: str = "") -> None:
+        super().__init__(
+            reason or f"no such session: {session_id}", "`agent-ls sessions` lists what is stored"
+        )
+
+
+class SessionBusyError(AppError):
+    kind = "session_busy"
+
+    def __init__(self, session_id: str, owner: str) -> None:
+        super().__init__(f"session {session_id} is open in another process ({owner})", "close it there first")
+
+
+class BadChoiceError(AppError):
+    kind = "bad_choice"
+    is_usage = True

@@ -1,0 +1,131 @@
+"""A session that is open in this process: the loop's session with its log, its approvals and its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import anyio
+
+from agent_ls.app.approver import PolicyApprover
+from agent_ls.app.models import make_profile
+from agent_ls.app.notices import Notices
+from agent_ls.app.stored import SessionFiles, events_since
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.loop.events import RecordedEvent, State
+from agent_ls.loop.session import AppliesFrom, Session
+from agent_ls.loop.turns import UserTurn
+from agent_ls.policy.decide import Mode
+
+TITLE_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """A session as lists show it. Times are ISO 8601."""
+
+    id: str
+    title: str
+    state: State
+    provider: str
+    model: str
+    effort: str | None
+    mode: Mode
+    workspace_folder: str
+    created: str
+    updated: str
+    last_seq: int
+    is_walkthrough: bool
+
+
+class LiveSession:
+    """`environment` is where the session's tools act, `files` the same without the ledger's wrapper."""
+
+    def __init__(
+        self,
+        *,
+        session: Session,
+        desk: PolicyApprover,
+        environment: ExecutionEnvironment,
+        files: ExecutionEnvironment,
+        notices: Notices,
+        stored: SessionFiles,
+    ) -> None:
+        self.session = session
+        self.desk = desk
+        self.environment = environment
+        self.files = files
+        self.ended = anyio.Event()
+        """Set when the last line is in the log and the session may be opened again."""
+        self._notices = notices
+        self._stored = stored
+
+    def emit(self, event: RecordedEvent) -> object:
+        return self.session.emit(event)
+
+    def notice(self, text: str) -> None:
+        self._notices.post(text)
+
+    def summary(self) -> SessionSummary:
+        session, header = self.session, self._stored.header
+        return SessionSummary(
+            id=session.id,
+            title=self._title(),
+            state=session.state,
+            provider=session.profile.id,
+            model=session.profile.model,
+            effort=session.config.reasoning_effort,
+            mode=self.desk.mode,
+            workspace_folder=header.workspace_folder,
+            created=header.created,
+            updated=self._stored.updated,
+            last_seq=session.last_seq,
+            is_walkthrough=session.profile.id == "walkthrough",
+        )
+
+    def _title(self) -> str:
+        """The given title, else how the first input begins."""
+        if self._stored.header.title:
+            return self._stored.header.title
+        first = next((turn for turn in self.session.history.turns if isinstance(turn, UserTurn)), None)
+        words = " ".join(first.content.split()) if first else ""
+        return words if len(words) <= TITLE_CHARS else f"{words[: TITLE_CHARS - 1]}\u2026"
+
+    def events_since(self, seq: int) -> Sequence[bytes]:
+        """Encoded recorded events with a higher number, up to the newest."""
+        return events_since(self._stored.path, seq)
+
+    async def configure(
+        self,
+        *,
+        provider: str | None = None,
+        model: str | None = None,
+        effort: str | None = None,
+        mode: Mode | None = None,
+    ) -> AppliesFrom:
+        """Changes what is given; the answer says from when the slowest of it holds.
+
+        Raises:
+            BadChoiceError: no such provider.
+        """
+        applies: AppliesFrom = "now"
+        if mode is not None:
+            self.desk.mode = mode
+        if effort is not None:
+            config = replace(self.session.config, reasoning_effort=effort or None)
+            applies = self.session.configure(config=config)
+        if provider is not None or model is not None:
+            # A model of another provider is not carried over: "" is the new provider's default.
+            same = provider is None or provider == self.session.profile.id
+            chosen = model or (self.session.profile.model if same else "")
+            profile = make_profile(provider or self.session.profile.id, chosen)
+            applies = self.session.configure(profile=profile)
+        self._stored.remember(
+            {
+                "provider": self.session.profile.id,
+                "model": self.session.profile.model,
+                "effort": self.session.config.reasoning_effort,
+                "mode": self.desk.mode,
+            }
+        )
+        return applies

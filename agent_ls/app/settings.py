@@ -1,0 +1,58 @@
+"""Settings, parsed once at the edge: what is right holds, what is wrong is told (settings section `agentLs`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+
+
+class ProviderSettings(_Section):
+    """One provider: `baseUrl` and extra `headers` for proxies, `caFile` for a private certificate authority."""
+
+    base_url: str = ""
+    headers: dict[str, str] = Field(default_factory=dict)
+    ca_file: str = ""
+
+
+class Settings(_Section):
+    """`provider` and `model` "" leave the choice to the first key found; times are milliseconds, 0 limits: none."""
+
+    provider: str = ""
+    model: str = ""
+    effort: str | None = None
+    mode: Literal["plan", "ask", "edits", "full"] = "ask"
+    max_turns: int = Field(default=0, ge=0)
+    max_tool_rounds_per_input: int = Field(default=0, ge=0)
+    default_command_timeout_ms: int = Field(default=10_000, ge=1)
+    max_command_timeout_ms: int = Field(default=600_000, ge=1)
+    user_instructions: str = ""
+    providers: dict[str, ProviderSettings] = Field(default_factory=dict)
+    walkthrough_pause_ms: int = Field(default=25, ge=0, le=1000)
+
+
+def parse_settings(raw: Mapping[str, Any]) -> tuple[Settings, list[str]]:
+    """Settings, and a sentence for each entry that was left out because it is unknown or does not fit."""
+    entries: dict[str, Any] = dict(raw)
+    problems: list[str] = []
+    while True:
+        try:
+            return Settings.model_validate(entries), problems
+        except ValidationError as invalid:
+            for error in invalid.errors():
+                name = str(error["loc"][0]) if error["loc"] else ""
+                place = ".".join(str(part) for part in error["loc"])
+                what = "is not a setting" if error["type"] == "extra_forbidden" else error["msg"].lower()
+                problems.append(f"agentLs.{place}: {what}; it is ignored")
+                if entries.pop(name, None) is None and not entries.pop(_snake(name), None):
+                    return Settings(), problems
+
+
+def _snake(name: str) -> str:
+    return "".join("_" + char.lower() if char.isupper() else char for char in name)

@@ -1,0 +1,61 @@
+"""agent-ls exec: arguments only."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+APPROVALS = ("never", "ask", "edits", "all")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("prompt", help='what to do; "-" reads it from standard input')
+    parser.add_argument("--provider", default="", help="anthropic, openai, or walkthrough (scripted, no key)")
+    parser.add_argument("--model", default="", help="the provider's name of the model")
+    parser.add_argument("--effort", default="", help="low, medium, high, or what the provider adds")
+    parser.add_argument("--json", action="store_true", help="one event per line on standard output")
+    parser.add_argument(
+        "--approve",
+        choices=APPROVALS,
+        default="never",
+        help="never: refuse what is not allowed (default); ask on the terminal; edits: allow edits in the folder; "
+        "all: allow commands too, but for the never-silent list",
+    )
+    parser.add_argument("--cd", type=Path, default=Path(), metavar="FOLDER", help="work in this folder")
+    parser.add_argument("--resume", default="", metavar="ID", help="go on with a stored session")
+
+
+def run(options: argparse.Namespace) -> int:
+    from agent_ls.app.errors import AppError
+    from agent_ls.headless import exec as face
+
+    prompt = sys.stdin.read() if options.prompt == "-" else options.prompt
+    problem = ""
+    if not prompt.strip():
+        problem = "the prompt is empty: say what to do"
+    elif not options.cd.is_dir():
+        problem = f"no such folder: {options.cd}"
+    elif options.approve == "ask" and (options.prompt == "-" or not sys.stdin.isatty()):
+        problem = "--approve ask needs a terminal on standard input"
+    if problem:
+        print(f"agent-ls exec: {problem}", file=sys.stderr)
+        return face.USAGE
+    try:
+        return face.main(
+            face.ExecOptions(
+                prompt=prompt,
+                folder=options.cd.resolve(),
+                provider=options.provider,
+                model=options.model,
+                effort=options.effort,
+                approve=options.approve,
+                as_json=options.json,
+                resume=options.resume,
+            )
+        )
+    except AppError as error:
+        print(f"agent-ls exec: {error}", file=sys.stderr)
+        if error.hint:
+            print(f"  {error.hint}", file=sys.stderr)
+        return face.USAGE if error.is_usage else face.FAILED

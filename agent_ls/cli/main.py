@@ -1,0 +1,55 @@
+"""The command line: finds the command, imports its face, and turns its errors into one line and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+from agent_ls._version import __version__
+
+
+class Command(Protocol):
+    """A module of this package."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, options: argparse.Namespace) -> int: ...
+
+
+COMMANDS = ("serve", "exec", "demo", "sessions")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="agent-ls", description="A coding agent that lives in the editor's own protocol."
+    )
+    parser.add_argument("--version", action="version", version=f"agent-ls {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    wanted = next((word for word in arguments if not word.startswith("-")), "")
+    for name in COMMANDS:
+        sub = commands.add_parser(name, help=_HELP[name], description=_HELP[name])
+        # Only the command that was asked for is imported: starting the server must not load the others.
+        if name == wanted:
+            _module(name).add_arguments(sub)
+    options = parser.parse_args(arguments)
+    return _module(options.command).run(options)
+
+
+_HELP = {
+    "serve": "the language server, over stdio",
+    "exec": "work off one input in this folder, without an editor",
+    "demo": "a whole session on a sample project, with no API key",
+    "sessions": "list stored sessions",
+}
+
+
+def _module(name: str) -> Command:
+    return cast("Command", importlib.import_module(f"agent_ls.cli.{name}"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

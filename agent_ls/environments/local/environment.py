@@ -1,0 +1,112 @@
+"""This machine as an ExecutionEnvironment: puts files, commits, processes and search together."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+
+import anyio
+from anyio import to_thread
+
+from agent_ls.environments.base import (
+    READ_LIMIT_BYTES,
+    Attribution,
+    CommandOptions,
+    DirEntry,
+    ExecResult,
+    FileState,
+    FileWrite,
+    GrepOptions,
+    GrepResult,
+    OutputSink,
+    ProcessInfo,
+)
+from agent_ls.environments.local.commit import commit
+from agent_ls.environments.local.environ import EnvPolicy
+from agent_ls.environments.local.files import list_folder, read_file
+from agent_ls.environments.local.processes import TERMINATE_GRACE_MS, LocalProcesses
+from agent_ls.environments.local.search import LocalSearch
+
+_PLATFORMS = {"linux": "linux", "darwin": "darwin", "win32": "windows", "emscripten": "wasm", "wasi": "wasm"}
+
+
+class LocalEnvironment:
+    """Direct access to this machine (000 section 4.2).
+
+    `environ` is what commands inherit from, as far as `env_policy` lets it (X5); by default our own variables.
+    """
+
+    def __init__(
+        self,
+        working_directory: str,
+        *,
+        env_policy: EnvPolicy = "filtered",
+        environ: Mapping[str, str] | None = None,
+        terminate_grace_ms: int = TERMINATE_GRACE_MS,
+        ripgrep: str | None = None,
+    ) -> None:
+        """`ripgrep` is the program to search with, "" to search without one, None to look for it."""
+        self._root = os.path.abspath(working_directory)
+        inherited = dict(os.environ if environ is None else environ)
+        self._processes = LocalProcesses(inherited, env_policy, terminate_grace_ms)
+        self._search = LocalSearch(self._root, ripgrep)
+
+    async def initialize(self) -> None:
+        await self._processes.initialize()
+
+    async def cleanup(self) -> None:
+        await self._processes.cleanup()
+
+    def working_directory(self) -> str:
+        return self._root
+
+    def platform(self) -> str:
+        return _PLATFORMS.get(sys.platform, "linux")
+
+    def os_version(self) -> str:
+        return f"{platform.system()} {platform.release()}"
+
+    async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
+        return await to_thread.run_sync(
+            read_file, self._resolve(path), path, max_bytes, abandon_on_cancel=True
+        )
+
+    async def file_exists(self, path: str) -> bool:
+        return await to_thread.run_sync(os.path.exists, self._resolve(path), abandon_on_cancel=True)
+
+    async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
+        return await to_thread.run_sync(list_folder, self._resolve(path), path, depth, abandon_on_cancel=True)
+
+    async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
+        # Not abandoned: a cancelled commit is done or not begun, never half. And a limiter of its own: reads that
+        # hang in a dead network folder must not make it wait.
+        return await to_thread.run_sync(commit, writes, self._resolve, limiter=anyio.CapacityLimiter(1))
+
+    async def exec_command(
+        self, command: str, options: CommandOptions, on_output: OutputSink | None = None
+    ) -> ExecResult:
+        return await self._processes.run(command, self._resolve(options.working_dir), options, on_output)
+
+    async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
+        return await self._processes.start(command, self._resolve(options.working_dir), options)
+
+    async def list_processes(self) -> Sequence[ProcessInfo]:
+        return self._processes.infos()
+
+    async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
+        return self._processes.read(process_id, offset)
+
+    async def kill_process(self, process_id: str) -> ProcessInfo:
+        return await self._processes.kill(process_id)
+
+    async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
+        return await self._search.grep(pattern, self._resolve(path), path, options)
+
+    async def glob(self, pattern: str, path: str) -> Sequence[str]:
+        return await self._search.glob(pattern, self._resolve(path), path)
+
+    def _resolve(self, path: str) -> str:
+        """Absolute, `..` resolved by name, before links are: as a policy sees it that judged the path."""
+        return os.path.normpath(os.path.join(self._root, path))

@@ -1,0 +1,106 @@
+"""Reads and lists files of this machine. Functions here block: they are called in a thread."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from agent_ls.environments.base import DirEntry
+from agent_ls.environments.errors import (
+    AccessDeniedError,
+    EnvError,
+    FileTooLargeError,
+    NotAFileError,
+    NotAFolderError,
+    PathNotFoundError,
+)
+
+CHUNK_BYTES = 1 << 20
+# O_NONBLOCK: should the path turn into a pipe after the check, opening it must not wait for a writer.
+_OPEN_FLAGS = (
+    os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+)
+
+_KINDS = (
+    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def read_file(path: str, asked: str, max_bytes: int) -> bytes:
+    """The content of the regular file at `path`; errors name it as it was `asked` for."""
+    try:
+        demand_regular(os.stat(path), asked)  # before opening: opening a device can already act on it
+        descriptor = os.open(path, _OPEN_FLAGS)
+        try:
+            facts = os.fstat(descriptor)
+            demand_regular(facts, asked)
+            return _read(descriptor, asked, facts.st_size, max_bytes)
+        finally:
+            os.close(descriptor)
+    except (OSError, ValueError) as error:
+        raise env_error(asked, error) from error
+
+
+def _read(descriptor: int, asked: str, size_bytes: int, max_bytes: int) -> bytes:
+    if size_bytes > max_bytes:
+        raise FileTooLargeError(asked, size_bytes, max_bytes)
+    content = bytearray()
+    # The size is a hint only: a file may grow, and those of /proc say 0.
+    while chunk := os.read(descriptor, CHUNK_BYTES):
+        content += chunk
+        if len(content) > max_bytes:
+            raise FileTooLargeError(asked, len(content), max_bytes)
+    return bytes(content)
+
+
+def demand_regular(facts: os.stat_result, asked: str) -> None:
+    if not stat.S_ISREG(facts.st_mode):
+        raise NotAFileError(
+            asked, next((what for is_kind, what in _KINDS if is_kind(facts.st_mode)), "special")
+        )
+
+
+def list_folder(path: str, asked: str, depth: int) -> list[DirEntry]:
+    try:
+        return _listed(path, "", depth)
+    except NotADirectoryError as error:
+        raise (NotAFolderError if os.path.exists(path) else PathNotFoundError)(asked) from error
+    except (OSError, ValueError) as error:
+        raise env_error(asked, error) from error
+
+
+def _listed(folder: str, prefix: str, depth: int) -> list[DirEntry]:
+    with os.scandir(folder) as entries:
+        by_name = sorted(entries, key=lambda entry: entry.name)
+    found: list[DirEntry] = []
+    for entry in by_name:
+        is_dir = entry.is_dir(follow_symlinks=False)
+        found.append(DirEntry(prefix + entry.name, is_dir, None if is_dir else _size(entry)))
+        if is_dir and depth > 1:
+            try:
+                found += _listed(entry.path, f"{prefix}{entry.name}/", depth - 1)
+            except OSError:
+                continue  # a lower folder that is closed to us, or just removed: its name is all we know
+    return found
+
+
+def _size(entry: os.DirEntry[str]) -> int:
+    try:
+        return entry.stat(follow_symlinks=False).st_size
+    except OSError:
+        return 0  # removed since
+
+
+def env_error(asked: str, error: OSError | ValueError) -> EnvError:
+    """Our error for what the system said about a path. ValueError: no file can have such a name (NUL)."""
+    match error:
+        case ValueError() | FileNotFoundError() | NotADirectoryError():
+            return PathNotFoundError(asked)
+        case IsADirectoryError():
+            return NotAFileError(asked)
+        case _:
+            return AccessDeniedError(asked, (error.strerror or str(error)).lower())

@@ -1,0 +1,114 @@
+"""The pipes that processes write to, and who reads them."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import anyio
+
+from agent_ls.environments.base import OutputSink, Stream
+from agent_ls.environments.errors import ProcessStartError
+from agent_ls.environments.local.output import CommandOutput
+
+CHUNK_BYTES = 64 * 1024  # what a Linux pipe holds
+
+
+@dataclass(eq=False, slots=True)
+class Pipe:
+    """Closes what is not yet closed or given away when its block ends."""
+
+    reading: int
+    writing: int
+
+    def close_writing(self) -> None:
+        if self.writing >= 0:
+            os.close(self.writing)
+            self.writing = -1
+
+    def give_reading(self) -> int:
+        descriptor, self.reading = self.reading, -1
+        return descriptor
+
+    def close(self) -> None:
+        self.close_writing()
+        if self.reading >= 0:
+            os.close(self.give_reading())
+
+
+@contextmanager
+def new_pipe() -> Iterator[Pipe]:
+    """Raises ProcessStartError when we have too many files open."""
+    try:
+        pipe = Pipe(*os.pipe())
+    except OSError as error:
+        raise ProcessStartError(f"The command could not be started: {error.strerror}.") from error
+    try:
+        yield pipe
+    finally:
+        pipe.close()
+
+
+def _new_decoder() -> codecs.IncrementalDecoder:
+    """Undecodable bytes become U+FFFD; a character cut by a read is not undecodable."""
+    return codecs.getincrementaldecoder("utf-8")("replace")
+
+
+@dataclass(slots=True)
+class Readers:
+    """Read a running command's pipes, and pass on what they read."""
+
+    output: CommandOutput
+    on_output: OutputSink | None
+    is_done: dict[Stream, anyio.Event] = field(
+        default_factory=lambda: {"stdout": anyio.Event(), "stderr": anyio.Event()}
+    )
+
+    async def read(self, descriptor: int, stream: Stream) -> None:
+        decoder = _new_decoder()
+        os.set_blocking(descriptor, False)
+        while True:
+            await anyio.wait_readable(descriptor)
+            data = os.read(descriptor, CHUNK_BYTES)
+            self._take(stream, decoder.decode(data, final=not data))
+            if not data:
+                break
+        self.is_done[stream].set()
+
+    def _take(self, stream: Stream, text: str) -> None:
+        if not text:
+            return
+        self.output.add(stream, text)
+        if self.on_output:
+            self.on_output(stream, text)
+
+    async def all_done(self) -> None:
+        """Returns when both pipes are at their end: nothing has them open for writing any more."""
+        for event in self.is_done.values():
+            await event.wait()
+
+
+def drain(descriptor: int, sink: Callable[[str], None]) -> threading.Thread:
+    """Reads a pipe to its end in a thread of its own and closes it.
+
+    The reader must outlive the call that started the process, and belongs to no task: a process that nobody
+    reads from would be stopped by a full pipe, or killed by a closed one.
+    """
+    thread = threading.Thread(target=_drain, args=(descriptor, sink), daemon=True, name="agent-ls-output")
+    thread.start()
+    return thread
+
+
+def _drain(descriptor: int, sink: Callable[[str], None]) -> None:
+    decoder = _new_decoder()
+    try:
+        os.set_blocking(descriptor, True)
+        while data := os.read(descriptor, CHUNK_BYTES):
+            sink(decoder.decode(data))
+        sink(decoder.decode(b"", final=True))
+    finally:
+        os.close(descriptor)

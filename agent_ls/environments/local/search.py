@@ -1,0 +1,161 @@
+"""Greps and globs on this machine: with ripgrep, or without it by the rules of `environments.search`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar, TypeVarTuple
+
+from anyio import from_thread, to_thread
+
+from agent_ls.environments import search
+from agent_ls.environments.base import GrepOptions, GrepResult
+from agent_ls.environments.errors import EnvError, NotAFolderError, PathNotFoundError
+from agent_ls.environments.local import ripgrep
+from agent_ls.environments.local.files import demand_regular, read_file
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+
+class LocalSearch:
+    """Searches on this machine; paths are absolute, `asked` is how the caller spelled them."""
+
+    def __init__(self, root: str, program: str | None = None) -> None:
+        """`root` is the working directory. `program` is the ripgrep to use, "" for none; None looks for one."""
+        self._root = root
+        self._program = program
+
+    async def grep(self, pattern: str, path: str, asked: str, options: GrepOptions) -> GrepResult:
+        search.demand_passable(pattern)
+        passes = search.path_filter(options.glob_filter)
+        await _in_thread(_demand_path, path, asked)
+        program = await self._ripgrep()
+        if not program:
+            regex = search.compile_pattern(pattern, options)
+            return await _in_thread(self._grep_without, regex, path, options, passes)
+        arguments = [program, *ripgrep.grep_arguments(pattern, path, options)]
+        findings = await self._grep(arguments, pattern, path, options, passes)
+        if findings.is_full:
+            # Which matches come first is chance unless ripgrep sorts, for which it gives up its threads. So it is
+            # asked to only where it will be stopped soon.
+            arguments.insert(1, "--sort=path")
+            return (await self._grep(arguments, pattern, path, options, passes)).result()
+        findings.lines.sort(key=lambda line: (search.path_order(line.path), line.line))
+        return findings.result()
+
+    async def _grep(
+        self,
+        arguments: Sequence[str],
+        pattern: str,
+        path: str,
+        options: GrepOptions,
+        passes: Callable[[str, str], bool],
+    ) -> search.Findings:
+        findings = search.Findings(options)
+        parser = ripgrep.JsonParser(self._root)
+        async with ripgrep.running(arguments, self._root) as process:
+            assert process.stdout
+            async for chunk in process.stdout:
+                for lines in parser.feed(chunk):
+                    shown = lines[0].path
+                    below = search.shown_path(os.path.join(self._root, shown), path)
+                    if passes(shown, below) and not all(map(findings.add, lines)):
+                        return findings
+            await ripgrep.demand_good_pattern(process, pattern)
+        return findings
+
+    def _grep_without(
+        self, regex: re.Pattern[str], path: str, options: GrepOptions, passes: Callable[[str, str], bool]
+    ) -> GrepResult:
+        findings = search.Findings(options)
+        disk = _DiskTree()
+        for file in _files_below(path, self._root):
+            from_thread.check_cancelled()
+            shown = search.shown_path(file, self._root)
+            if not passes(shown, search.shown_path(file, path)):
+                continue
+            if not all(map(findings.add, search.grep_text(shown, disk.bytes(file), regex, options))):
+                break
+        return findings.result()
+
+    async def glob(self, pattern: str, path: str, asked: str) -> Sequence[str]:
+        plan = search.plan_glob(pattern, path)
+        await _in_thread(_demand_folder, path, asked)
+        if not await _in_thread(os.path.isdir, plan.folder):
+            return []
+        program = await self._ripgrep()
+        files = await self._list(program, plan.folder) if program else _files_below(plan.folder, self._root)
+        return await _in_thread(self._matching, files, plan)
+
+    async def _list(self, program: str, folder: str) -> Iterable[str]:
+        arguments = [program, "--files", "--null", *ripgrep.WALK_OPTIONS, "--", folder]
+        async with ripgrep.running(arguments, self._root) as process:
+            listing = await ripgrep.whole(process.stdout)
+        return map(os.fsdecode, listing.split(b"\0")[:-1])
+
+    def _matching(self, files: Iterable[str], plan: search.GlobPlan) -> Sequence[str]:
+        found = [file for file in files if plan.rest.fullmatch(search.shown_path(file, plan.folder))]
+        newest_first = sorted((-_mtime_ns(file), search.path_order(file), file) for file in found)
+        return [search.shown_path(file, self._root) for _, _, file in newest_first]
+
+    async def _ripgrep(self) -> str:
+        if self._program is None:
+            self._program = await ripgrep.newest(await _in_thread(ripgrep.candidates))
+        return self._program
+
+
+@dataclass(frozen=True, slots=True)
+class _DiskTree:
+    """The file system as search.walk wants it."""
+
+    def entries(self, folder: str) -> list[tuple[str, bool]]:
+        try:
+            with os.scandir(folder) as entries:
+                return [
+                    (entry.name, entry.is_dir(follow_symlinks=False))
+                    for entry in entries
+                    if entry.is_dir(follow_symlinks=False) or entry.is_file(follow_symlinks=False)
+                ]
+        except OSError:
+            return []
+
+    def text(self, path: str) -> str:
+        return self.bytes(path).decode("utf-8", "replace")
+
+    def bytes(self, path: str) -> bytes:
+        try:
+            return read_file(path, path, search.SEARCH_LIMIT_BYTES)
+        except EnvError:
+            return b""
+
+
+def _files_below(path: str, root: str) -> Iterable[str]:
+    return search.walk(_DiskTree(), path, root) if os.path.isdir(path) else [path]
+
+
+def _mtime_ns(path: str) -> int:
+    try:
+        return os.stat(path, follow_symlinks=False).st_mtime_ns
+    except OSError:
+        return 0  # removed since
+
+
+def _demand_path(path: str, asked: str) -> None:
+    if not os.path.exists(path):
+        raise PathNotFoundError(asked)
+    if not os.path.isdir(path):
+        demand_regular(os.stat(path), asked)  # ripgrep would wait for ever for someone to write to a pipe
+
+
+def _demand_folder(path: str, asked: str) -> None:
+    if not os.path.exists(path):
+        raise PathNotFoundError(asked)
+    if not os.path.isdir(path):
+        raise NotAFolderError(asked)
+
+
+async def _in_thread(function: Callable[[*Ts], T], *arguments: *Ts) -> T:
+    return await to_thread.run_sync(function, *arguments, abandon_on_cancel=True)

@@ -1,0 +1,16 @@
+"""An environment that writes no files (000 section 4.4). Commands pass: whether one writes is for policy to judge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent_ls.environments.base import Attribution, FileState, FileWrite
+from agent_ls.environments.errors import AccessDeniedError
+from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
+
+
+class ReadOnlyEnvironment(ForwardingEnvironment):
+    async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
+        if not writes:
+            return []
+        raise AccessDeniedError(writes[0].path, "write operations are disabled in read-only mode")

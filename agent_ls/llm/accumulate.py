@@ -1,0 +1,107 @@
+"""Folds the events of a stream to the Response that complete() gives; it does not know which wire they came from."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from agent_ls.llm.errors import StreamError
+from agent_ls.llm.messages import (
+    ContentPart,
+    Message,
+    OpaquePart,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+)
+from agent_ls.llm.requests import Response
+from agent_ls.llm.stream import (
+    OpaqueItem,
+    ReasoningDelta,
+    ReasoningEnd,
+    ReasoningStart,
+    StreamEvent,
+    StreamFinish,
+    StreamStart,
+    TextDelta,
+    TextEnd,
+    TextStart,
+    ToolCallEnd,
+)
+
+_Open: TypeAlias = tuple[type[TextPart] | type[ReasoningPart], list[str]]
+
+
+class Accumulator:
+    """Feed it every event in order. `provider` and `model` stand where the stream does not name them."""
+
+    def __init__(self, provider: str = "", model: str = "") -> None:
+        self._provider = provider
+        self._model = model
+        self._response_id = ""
+        self._open: dict[int, _Open] = {}
+        self._parts: dict[int, ContentPart] = {}
+        self._finish: StreamFinish | None = None
+
+    def feed(self, event: StreamEvent) -> None:
+        match event:
+            case StreamStart(response_id, model):
+                self._response_id = response_id
+                self._model = model or self._model
+            case TextStart(index):
+                self._open[index] = (TextPart, [])
+            case ReasoningStart(index):
+                self._open[index] = (ReasoningPart, [])
+            case TextDelta(index, text) | ReasoningDelta(index, text):
+                if index in self._open:
+                    self._open[index][1].append(text)
+            case (
+                TextEnd(index, part)
+                | ReasoningEnd(index, part)
+                | ToolCallEnd(index, part)
+                | OpaqueItem(index, part)
+            ):
+                self._end(index, part)
+            case StreamFinish():
+                self._finish = event
+            case _:  # tool call pieces come whole with their end; a provider's own events are not content
+                pass
+
+    @property
+    def is_finished(self) -> bool:
+        """True after StreamFinish."""
+        return self._finish is not None
+
+    @property
+    def message(self) -> Message:
+        """The answer so far: ended parts, and the text and reasoning of open ones as plain parts.
+
+        Tool calls that have not ended are left out. This is what is kept of a stream that broke (R4).
+        """
+        partial = {index: kind("".join(pieces)) for index, (kind, pieces) in self._open.items() if pieces}
+        found: dict[int, ContentPart] = {**self._parts, **partial}
+        return Message(Role.ASSISTANT, tuple(found[index] for index in sorted(found)))
+
+    def response(self) -> Response:
+        """The whole answer.
+
+        Raises:
+            StreamError: StreamFinish was not fed.
+        """
+        if self._finish is None:
+            raise StreamError("the stream has not finished", provider=self._provider, model=self._model)
+        return Response(
+            id=self._response_id,
+            provider=self._provider,
+            model=self._model,
+            message=self.message,
+            finish_reason=self._finish.finish_reason,
+            usage=self._finish.usage,
+            warnings=self._finish.warnings,
+            rate_limit=self._finish.rate_limit,
+            raw=self._finish.raw,
+        )
+
+    def _end(self, index: int, part: TextPart | ReasoningPart | ToolCallPart | OpaquePart) -> None:
+        self._open.pop(index, None)
+        self._parts[index] = part

@@ -1,0 +1,168 @@
+"""Routes requests to providers through a chain of middleware. It holds no state between requests and never retries."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from agent_ls.llm.adapter import ProviderAdapter
+from agent_ls.llm.catalog import facts_lookup
+from agent_ls.llm.credentials import VARIABLES, Credentials, key_variable
+from agent_ls.llm.endpoint import Endpoint, ProviderSettings
+from agent_ls.llm.errors import ConfigurationError
+from agent_ls.llm.http_adapter import HttpAdapter
+from agent_ls.llm.middleware import Middleware
+from agent_ls.llm.providers.anthropic import AnthropicCodec
+from agent_ls.llm.providers.base import Codec
+from agent_ls.llm.providers.openai_responses import OpenAIResponsesCodec
+from agent_ls.llm.requests import Request, Response
+from agent_ls.llm.stream import StreamEvent
+
+
+class Client:
+    """`default` serves requests that name no provider; "" is none, and such a request is an error: the client
+    never guesses (C section 2.2)."""
+
+    def __init__(
+        self,
+        adapters: Mapping[str, ProviderAdapter],
+        default: str = "",
+        middleware: Sequence[Middleware] = (),
+    ) -> None:
+        self._adapters = dict(adapters)
+        self._default = default
+        self._middleware = tuple(middleware)
+
+    @classmethod
+    def from_env(
+        cls,
+        environ: Mapping[str, str] | None = None,
+        settings: Mapping[str, ProviderSettings] | None = None,
+        middleware: Sequence[Middleware] = (),
+    ) -> Client:
+        """Every provider whose key is set in `environ` (None: this process's); the first one is the default.
+
+        Raises:
+            ConfigurationError: no key is set.
+        """
+        client = build_client(Credentials.from_environment(environ), settings, middleware=middleware)
+        if not client.providers:
+            raise _nothing_configured()
+        return client
+
+    @property
+    def providers(self) -> tuple[str, ...]:
+        return tuple(self._adapters)
+
+    @property
+    def default(self) -> str:
+        """The provider of requests that name none, "" when there is none."""
+        return self._default
+
+    async def complete(self, request: Request) -> Response:
+        """
+        Raises:
+            LlmError: see the seam; ConfigurationError when the provider is not there.
+        """
+        adapter, request = self._routed(request)
+        proceed = adapter.complete
+        for layer in reversed(self._middleware):
+            proceed = partial(layer.complete, proceed=proceed)
+        return await proceed(request)
+
+    def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
+        """The events of one answer. Read it to its end or close it (`contextlib.aclosing`), else the connection
+        stays open.
+
+        Raises:
+            LlmError: as complete(); ConfigurationError at once, the rest from the iteration.
+        """
+        adapter, request = self._routed(request)
+        proceed = adapter.stream
+        for layer in reversed(self._middleware):
+            proceed = partial(layer.stream, proceed=proceed)
+        return proceed(request)
+
+    async def close(self) -> None:
+        for adapter in self._adapters.values():
+            await adapter.close()
+
+    def _routed(self, request: Request) -> tuple[ProviderAdapter, Request]:
+        name = request.provider or self._default
+        if not name:
+            raise _nothing_configured()
+        adapter = self._adapters.get(name)
+        if adapter is None:
+            raise _not_there(name, self.providers)
+        return adapter, replace(request, provider=name)
+
+
+def build_client(
+    credentials: Credentials,
+    settings: Mapping[str, ProviderSettings] | None = None,
+    extra: Mapping[str, ProviderAdapter] | None = None,
+    default: str = "",
+    middleware: Sequence[Middleware] = (),
+) -> Client:
+    """A client for every provider that `credentials` has a key for and that we speak the wire of.
+
+    `extra` adds ready adapters (the walkthrough), which never become the default by themselves. `default` "" is the
+    first provider with a key. Opens no connection.
+    """
+    told = settings or {}
+    real: dict[str, ProviderAdapter] = {
+        name: _http_adapter(name, credentials, told.get(name, ProviderSettings()))
+        for name in credentials.providers
+        if name in _CODECS
+    }
+    return Client({**real, **(extra or {})}, default or next(iter(real), ""), middleware)
+
+
+def _anthropic(settings: ProviderSettings) -> Codec:
+    return AnthropicCodec(facts_lookup("anthropic"), settings.version, settings.betas)
+
+
+def _openai(settings: ProviderSettings) -> Codec:
+    return OpenAIResponsesCodec(facts_lookup("openai"))
+
+
+_CODECS: Mapping[str, Callable[[ProviderSettings], Codec]] = {"anthropic": _anthropic, "openai": _openai}
+
+
+def _http_adapter(name: str, credentials: Credentials, settings: ProviderSettings) -> ProviderAdapter:
+    codec = _CODECS[name](settings)
+    endpoint = Endpoint(
+        base_url=settings.base_url or credentials.base_url(name) or codec.default_base_url,
+        secret=credentials.secret(name),
+        headers={**credentials.headers(name), **settings.headers},
+        ca_file=settings.ca_file,
+        connect_timeout_s=settings.connect_timeout_s,
+        silence_timeout_s=settings.silence_timeout_s,
+    )
+    return HttpAdapter(codec, endpoint)
+
+
+_WALKTHROUGH = (
+    'The walkthrough needs no key: `agent-ls exec --provider walkthrough "show me"`, or `make demo`.'
+)
+
+
+def _nothing_configured() -> ConfigurationError:
+    variables = " or ".join(key_variable(name) for name in VARIABLES if name in _CODECS)
+    return ConfigurationError(
+        f"no model provider is set up: set {variables}, or choose the provider walkthrough, which needs no key",
+        hint=_WALKTHROUGH,
+    )
+
+
+def _not_there(name: str, there: Sequence[str]) -> ConfigurationError:
+    if name in _CODECS:
+        message = (
+            f"there is no key for {name}: set {key_variable(name)} or enter a key in the editor, "
+            "or choose the provider walkthrough, which needs none"
+        )
+    else:
+        known = ", ".join(sorted({*_CODECS, *there}))
+        message = f"there is no provider named {name}; known are {known}"
+    return ConfigurationError(message, provider=name, hint=_WALKTHROUGH)

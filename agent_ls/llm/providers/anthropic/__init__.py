@@ -1,0 +1,49 @@
+"""Anthropic Messages: one codec of four files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from agent_ls.llm.errors import LlmError
+from agent_ls.llm.providers.anthropic.errors import NAME, http_error
+from agent_ls.llm.providers.anthropic.request import encode_request
+from agent_ls.llm.providers.anthropic.response import decode_response
+from agent_ls.llm.providers.anthropic.stream import AnthropicStream
+from agent_ls.llm.providers.base import FactsLookup, ReplyHead, StreamDecoder, WireRequest
+from agent_ls.llm.requests import Request, Response
+
+DEFAULT_VERSION = (
+    "2023-06-01"  # every host knows it; 2026-10-21 changes nothing that we send (FORMATS section 2)
+)
+
+
+class AnthropicCodec:
+    """A Codec (see the seam). `betas` are sent with every request, joined with those of its options."""
+
+    def __init__(self, facts: FactsLookup, version: str = DEFAULT_VERSION, betas: Sequence[str] = ()) -> None:
+        self._facts = facts
+        self._version = version or DEFAULT_VERSION
+        self._betas = tuple(betas)
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    @property
+    def default_base_url(self) -> str:
+        return "https://api.anthropic.com"
+
+    def authorization(self, secret: str) -> Mapping[str, str]:
+        return {"x-api-key": secret}  # hosts that speak this wire know it; not all know the newer Bearer form
+
+    def encode(self, request: Request, *, stream: bool) -> WireRequest:
+        return encode_request(request, self._facts(request.model), self._version, self._betas, stream=stream)
+
+    def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
+        return decode_response(request, head, body)
+
+    def stream_decoder(self, request: Request, head: ReplyHead) -> StreamDecoder:
+        return AnthropicStream(request, head)
+
+    def decode_error(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
+        return http_error(request.model, head, body)

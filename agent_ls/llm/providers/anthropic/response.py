@@ -1,0 +1,158 @@
+"""Anthropic's blocks, stop reasons and usage as our values; shared by whole answers and streams."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+
+from agent_ls.llm.errors import StreamError
+from agent_ls.llm.messages import (
+    ContentPart,
+    JsonObject,
+    JsonValue,
+    Message,
+    OpaquePart,
+    Origin,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+)
+from agent_ls.llm.providers.anthropic.errors import NAME, body_error
+from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, parse_object, text_at, valid_text
+from agent_ls.llm.requests import FinishKind, FinishReason, RateLimit, Request, Response, Usage
+
+_STOPS: Mapping[str, FinishKind] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "content_filter",
+    "pause_turn": "pause",
+}
+
+# A call with only these keys is rebuilt from our own fields; any other (a caller that is not "direct") is kept.
+_PLAIN_CALL_KEYS = {"type", "id", "name", "input", "caller"}
+
+
+def decode_response(request: Request, head: ReplyHead, body: bytes) -> Response:
+    """
+    Raises:
+        LlmError: the body is an error, or no message at all.
+    """
+    message = parse_object(body)
+    if message is None:
+        raise StreamError(
+            "anthropic answered with something that is no message", provider=NAME, model=request.model
+        )
+    if message.get("type") == "error":
+        raise body_error(request.model, message)
+    parts = tuple(block_part(block, request.model) for block in objects_at(message, "content"))
+    answer = Message(Role.ASSISTANT, parts)
+    return Response(
+        id=text_at(message, "id"),
+        provider=NAME,
+        model=text_at(message, "model") or request.model,
+        message=answer,
+        finish_reason=finish_reason(text_at(message, "stop_reason"), has_calls=bool(answer.tool_calls)),
+        usage=usage(object_at(message, "usage")),
+        warnings=stop_warnings(object_at(message, "stop_details")),
+        rate_limit=rate_limit(head),
+        raw=message,
+    )
+
+
+def block_part(block: JsonObject, model: str, arguments: str = "") -> ContentPart:
+    """One whole block. `model` is the one that was asked: its signatures hold for no other.
+
+    `arguments` is a call's input as the model wrote it, where it is known ("" makes it from `input`).
+    """
+    origin = Origin(NAME, model, block)
+    match text_at(block, "type"):
+        case "text":
+            # Without citations the text is all there is.
+            return TextPart(valid_text(text_at(block, "text")), origin if block.get("citations") else None)
+        case "thinking":
+            signed = bool(text_at(block, "signature"))  # unsigned (cut) thinking would be refused
+            return ReasoningPart(valid_text(text_at(block, "thinking")), origin if signed else None)
+        case "redacted_thinking":
+            return ReasoningPart("", origin)
+        case "tool_use":
+            return ToolCallPart(
+                text_at(block, "id"),
+                text_at(block, "name"),
+                valid_text(arguments) or json_text(object_at(block, "input")),
+                None if _is_plain_call(block) else origin,
+            )
+    return OpaquePart(origin)
+
+
+def json_text(value: JsonValue) -> str:
+    """JSON as models write it: blanks after separators, no escapes."""
+    return valid_text(json.dumps(value, ensure_ascii=False))
+
+
+def finish_reason(raw: str, *, has_calls: bool) -> FinishReason:
+    kind = _STOPS.get(raw, "other")
+    return FinishReason("tool_calls" if kind == "stop" and has_calls else kind, raw)
+
+
+def stop_warnings(details: JsonObject) -> tuple[str, ...]:
+    """Why a refusal was made, where the service says so."""
+    explanation = text_at(details, "explanation")
+    return (explanation,) if explanation else ()
+
+
+def usage(wire: JsonObject) -> Usage:
+    """Our counts: `input_tokens` is the wire's plus cache reads and writes, which it leaves out.
+
+    With server-side compaction the real counts stand in `iterations` only.
+    """
+    rounds = list(objects_at(wire, "iterations"))
+    if any(text_at(row, "type") == "compaction" for row in rounds):
+        return sum((usage({**row, "iterations": []}) for row in rounds), Usage())
+    read, write = int_at(wire, "cache_read_input_tokens"), int_at(wire, "cache_creation_input_tokens")
+    return Usage(
+        input_tokens=(int_at(wire, "input_tokens") or 0) + (read or 0) + (write or 0),
+        output_tokens=int_at(wire, "output_tokens") or 0,
+        reasoning_tokens=int_at(object_at(wire, "output_tokens_details"), "thinking_tokens"),
+        cache_read_tokens=read,
+        cache_write_tokens=write,
+    )
+
+
+def rate_limit(head: ReplyHead) -> RateLimit | None:
+    """From the `anthropic-ratelimit-*` headers; None when there are none."""
+    told = {
+        key.removeprefix("anthropic-ratelimit-"): value
+        for key, value in head.headers.items()
+        if key.startswith("anthropic-ratelimit-")
+    }
+    if not told:
+        return None
+    return RateLimit(
+        remaining_requests=_count(told.get("requests-remaining", "")),
+        remaining_tokens=_count(told.get("tokens-remaining", "")),
+        reset_s=_seconds_until(
+            told.get("tokens-reset") or told.get("requests-reset", ""), head.received_at_s
+        ),
+    )
+
+
+def _is_plain_call(block: JsonObject) -> bool:
+    direct = text_at(object_at(block, "caller"), "type") in ("", "direct")
+    return direct and set(block) <= _PLAIN_CALL_KEYS
+
+
+def _count(text: str) -> int | None:
+    return int(text) if text.isdecimal() else None
+
+
+def _seconds_until(moment: str, now_s: float) -> float | None:
+    try:
+        return max(0.0, datetime.fromisoformat(moment).timestamp() - now_s)
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,200 @@
+"""Anthropic's stream: blocks one after the other, each started, fed with deltas and stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from agent_ls.llm.errors import StreamError
+from agent_ls.llm.messages import JsonObject, JsonValue, OpaquePart, ReasoningPart, TextPart, ToolCallPart
+from agent_ls.llm.providers.anthropic.errors import NAME, body_error
+from agent_ls.llm.providers.anthropic.response import (
+    block_part,
+    finish_reason,
+    rate_limit,
+    stop_warnings,
+    usage,
+)
+from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.providers.wire_json import (
+    PieceJoiner,
+    int_at,
+    mended_object,
+    object_at,
+    parse_event,
+    parse_object,
+    text_at,
+    valid_text,
+)
+from agent_ls.llm.requests import Request
+from agent_ls.llm.sse import Frame
+from agent_ls.llm.stream import (
+    OpaqueItem,
+    ProviderEvent,
+    ReasoningDelta,
+    ReasoningEnd,
+    ReasoningStart,
+    StreamEvent,
+    StreamFinish,
+    StreamStart,
+    TextDelta,
+    TextEnd,
+    TextStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+
+
+@dataclass(slots=True)
+class _Block:
+    """A block that is still open: the wire's object as it grows, and its pieces."""
+
+    raw: dict[str, JsonValue]
+    shown: PieceJoiner = field(default_factory=PieceJoiner)
+    json: PieceJoiner = field(default_factory=PieceJoiner)
+    citations: list[JsonObject] = field(default_factory=list)
+
+    @property
+    def type(self) -> str:
+        return text_at(self.raw, "type")
+
+    def whole(self) -> JsonObject:
+        """The block as an unstreamed answer would hold it."""
+        text_key = {"text": "text", "thinking": "thinking", "compaction": "content"}.get(self.type)
+        if text_key and self.shown.text:
+            self.raw[text_key] = valid_text(text_at(self.raw, text_key)) + self.shown.text
+        if self.citations:
+            self.raw["citations"] = self.citations
+        if self.json.text.strip():
+            self.raw["input"] = parse_object(self.json.text) or {}
+        return self.raw
+
+
+class AnthropicStream:
+    """A StreamDecoder (see the seam for its contract)."""
+
+    def __init__(self, request: Request, head: ReplyHead) -> None:
+        self._model = request.model
+        self._head = head
+        self._open: dict[int, _Block] = {}
+        self._usage: dict[str, JsonValue] = {}
+        self._stop: JsonObject = {}
+        self._has_calls = False
+        self._is_finished = False
+
+    def feed(self, frame: Frame) -> Sequence[StreamEvent]:
+        if self._is_finished:
+            return ()
+        event = parse_event(frame.data)
+        if event is None:
+            raise StreamError("anthropic's stream holds what is no event", provider=NAME, model=self._model)
+        match text_at(event, "type") or frame.event:
+            case "content_block_delta":
+                return self._delta(int_at(event, "index"), object_at(event, "delta"))
+            case "content_block_start":
+                return self._block_start(int_at(event, "index"), object_at(event, "content_block"))
+            case "content_block_stop":
+                return self._block_stop(int_at(event, "index"))
+            case "message_start":
+                return self._message_start(object_at(event, "message"))
+            case "message_delta":
+                self._stop = mended_object(object_at(event, "delta"))
+                self._count(object_at(event, "usage"))
+                return ()
+            case "message_stop":
+                return self._message_stop()
+            case "error":
+                raise body_error(self._model, event)
+            case "ping":
+                return ()
+        return (ProviderEvent(mended_object(event)),)
+
+    def close(self) -> None:
+        if not self._is_finished:
+            raise StreamError(
+                "the connection to anthropic ended in the middle of the answer",
+                provider=NAME,
+                model=self._model,
+                hint="Send again; what arrived is kept.",
+            )
+
+    def _message_start(self, message: JsonObject) -> Sequence[StreamEvent]:
+        self._count(object_at(message, "usage"))
+        return (StreamStart(text_at(message, "id"), text_at(message, "model")),)
+
+    def _count(self, wire: JsonObject) -> None:
+        # The values of message_delta are totals: they replace the earlier ones key by key, they are not added.
+        self._usage.update({key: value for key, value in wire.items() if value is not None})
+
+    def _block_start(self, index: int | None, raw: JsonObject) -> Sequence[StreamEvent]:
+        if index is None:
+            return ()
+        block = self._open[index] = _Block(dict(raw))
+        match block.type:
+            case "text":
+                started: StreamEvent = TextStart(index)
+                text = valid_text(text_at(raw, "text"))
+                return (started, TextDelta(index, text)) if text else (started,)
+            case "thinking" | "redacted_thinking":
+                return (ReasoningStart(index),)
+            case "tool_use":
+                return (ToolCallStart(index, text_at(raw, "id"), text_at(raw, "name")),)
+        return ()
+
+    def _delta(self, index: int | None, delta: JsonObject) -> Sequence[StreamEvent]:
+        block = self._open.get(index) if index is not None else None
+        if block is None or index is None:
+            return ()
+        match text_at(delta, "type"):
+            case "text_delta":
+                text = block.shown.add(text_at(delta, "text"))
+                return (TextDelta(index, text),) if text and block.type == "text" else ()
+            case "thinking_delta":
+                text = block.shown.add(text_at(delta, "thinking"))
+                return (ReasoningDelta(index, text),) if text and block.type == "thinking" else ()
+            case "input_json_delta":
+                text = block.json.add(text_at(delta, "partial_json"))
+                return (ToolCallDelta(index, text),) if text and block.type == "tool_use" else ()
+            case "signature_delta":
+                block.raw["signature"] = valid_text(
+                    text_at(delta, "signature")
+                )  # sent whole: replaces, as in the SDK
+            case "citations_delta":
+                block.citations.append(mended_object(object_at(delta, "citation")))
+            case "compaction_delta":
+                block.shown.add(text_at(delta, "content"))
+        return ()
+
+    def _block_stop(self, index: int | None) -> Sequence[StreamEvent]:
+        block = self._open.pop(index, None) if index is not None else None
+        if block is None or index is None:
+            return ()
+        match block_part(block.whole(), self._model, block.json.text.strip()):
+            case TextPart() as text:
+                return (TextEnd(index, text),)
+            case ReasoningPart() as reasoning:
+                return (ReasoningEnd(index, reasoning),)
+            case ToolCallPart() as call:
+                self._has_calls = True
+                return (ToolCallEnd(index, call),)
+            case OpaquePart() as opaque:
+                return (OpaqueItem(index, opaque),)
+        return ()
+
+    def _message_stop(self) -> Sequence[StreamEvent]:
+        events: list[StreamEvent] = []
+        warnings: list[str] = []
+        for index, block in sorted(self._open.items()):
+            if block.type in ("text", "thinking"):
+                events += self._block_stop(index)
+            elif block.type == "tool_use":
+                # Its arguments were cut: running what a lenient parser makes of them is not safe.
+                warnings.append(f"an unfinished call of {text_at(block.raw, 'name')} was left out")
+        self._is_finished = True
+        reason = finish_reason(text_at(self._stop, "stop_reason"), has_calls=self._has_calls)
+        warnings += stop_warnings(object_at(self._stop, "stop_details"))
+        return (
+            *events,
+            StreamFinish(reason, usage(self._usage), {}, tuple(warnings), rate_limit(self._head)),
+        )

@@ -1,0 +1,110 @@
+"""The codec interface: what each wire format must be able to encode and decode. Nothing here has seen a socket."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeAlias
+
+from agent_ls.llm.errors import LlmError
+from agent_ls.llm.messages import JsonObject
+from agent_ls.llm.requests import Request, Response
+from agent_ls.llm.sse import Frame
+from agent_ls.llm.stream import StreamEvent
+
+Thinking: TypeAlias = Literal["none", "budget", "adaptive", "always", "effort"]
+"""How a model is told to reason (FORMATS section 2, "Thinking by model").
+
+none: it cannot. budget: `enabled` with a number of tokens. adaptive: by itself, steered by an effort. always: as
+adaptive, cannot be switched off. effort: OpenAI's `reasoning.effort`.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What a codec must know of a model to write a request that is accepted."""
+
+    max_output_tokens: int
+    thinking: Thinking
+
+
+class FactsLookup(Protocol):
+    def __call__(self, model: str) -> ModelFacts:
+        """Facts of any model, unknown ones by their family. Must not raise."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WireRequest:
+    """One POST. `path` follows the base URL; `headers` hold no credential."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyHead:
+    """Status and headers of an answer. Header names are lower case; `received_at_s` is Unix time (the clock that
+    dates in headers are compared with)."""
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    received_at_s: float = 0.0
+
+
+class StreamDecoder(Protocol):
+    """Turns the frames of one answer into events; one is made for each answer."""
+
+    def feed(self, frame: Frame) -> Sequence[StreamEvent]:
+        """The events that `frame` completes. After StreamFinish there are none.
+
+        Raises:
+            LlmError: the stream holds an error of the provider's, or what is no event.
+        """
+        ...
+
+    def close(self) -> None:
+        """The stream is at its end.
+
+        Raises:
+            StreamError: the provider's terminal event never came.
+        """
+        ...
+
+
+class Codec(Protocol):
+    """One wire format, without I/O. All methods are pure."""
+
+    @property
+    def name(self) -> str:
+        """The provider's name, as in Request.provider and Origin.provider."""
+        ...
+
+    @property
+    def default_base_url(self) -> str: ...
+
+    def authorization(self, secret: str) -> Mapping[str, str]:
+        """The headers that carry the key."""
+        ...
+
+    def encode(self, request: Request, *, stream: bool) -> WireRequest:
+        """
+        Raises:
+            ConfigurationError: the request holds what this provider cannot take.
+        """
+        ...
+
+    def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
+        """A whole answer of status 2xx.
+
+        Raises:
+            LlmError: the body is an error, or no answer.
+        """
+        ...
+
+    def stream_decoder(self, request: Request, head: ReplyHead) -> StreamDecoder: ...
+
+    def decode_error(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
+        """The error that an answer of another status means, with its Retry-After. Never raises."""
+        ...

@@ -1,0 +1,43 @@
+"""OpenAI Responses: one codec of four files, and what strict schemas ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from agent_ls.llm.errors import LlmError
+from agent_ls.llm.providers.base import FactsLookup, ReplyHead, StreamDecoder, WireRequest
+from agent_ls.llm.providers.openai_responses.errors import NAME, http_error
+from agent_ls.llm.providers.openai_responses.request import encode_request
+from agent_ls.llm.providers.openai_responses.response import decode_response
+from agent_ls.llm.providers.openai_responses.stream import ResponsesStream
+from agent_ls.llm.requests import Request, Response
+
+
+class OpenAIResponsesCodec:
+    """A Codec (see the seam)."""
+
+    def __init__(self, facts: FactsLookup) -> None:
+        self._facts = facts
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    @property
+    def default_base_url(self) -> str:
+        return "https://api.openai.com/v1"
+
+    def authorization(self, secret: str) -> Mapping[str, str]:
+        return {"authorization": f"Bearer {secret}"}
+
+    def encode(self, request: Request, *, stream: bool) -> WireRequest:
+        return encode_request(request, self._facts(request.model), stream=stream)
+
+    def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
+        return decode_response(request, head, body)
+
+    def stream_decoder(self, request: Request, head: ReplyHead) -> StreamDecoder:
+        return ResponsesStream(request, head)
+
+    def decode_error(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
+        return http_error(request.model, head, body)

@@ -1,0 +1,169 @@
+"""Output items, status and usage of the Responses API as our values; shared by whole answers and streams."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+
+from agent_ls.llm.errors import StreamError
+from agent_ls.llm.messages import (
+    ContentPart,
+    JsonObject,
+    Message,
+    OpaquePart,
+    Origin,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+)
+from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.providers.openai_responses.errors import NAME, response_error
+from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, parse_object, text_at, valid_text
+from agent_ls.llm.requests import FinishKind, FinishReason, RateLimit, Request, Response, Usage
+
+_INCOMPLETE: Mapping[str, FinishKind] = {"max_output_tokens": "length", "content_filter": "content_filter"}
+
+CALL_TYPES = ("function_call", "custom_tool_call")
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def decode_response(request: Request, head: ReplyHead, body: bytes) -> Response:
+    """
+    Raises:
+        LlmError: the body is an error, or no response at all.
+    """
+    wire = parse_object(body)
+    if wire is None:
+        raise StreamError(
+            "openai answered with something that is no response", provider=NAME, model=request.model
+        )
+    if text_at(wire, "status") == "failed" or object_at(wire, "error"):
+        raise response_error(request.model, wire)
+    items = list(objects_at(wire, "output"))
+    message = Message(
+        Role.ASSISTANT, tuple(item_part(item, request.model) for item in items if not is_cut_call(item))
+    )
+    return Response(
+        id=text_at(wire, "id"),
+        provider=NAME,
+        model=text_at(wire, "model") or request.model,
+        message=message,
+        finish_reason=finish_reason(
+            wire, has_calls=bool(message.tool_calls), has_refusal=any(map(is_refusal, items))
+        ),
+        usage=usage(object_at(wire, "usage")),
+        warnings=tuple(cut_warning(text_at(item, "name")) for item in items if is_cut_call(item)),
+        rate_limit=rate_limit(head),
+        raw=wire,
+    )
+
+
+def item_part(item: JsonObject, model: str) -> ContentPart:
+    """One whole output item. `model` is the one that was asked: its encrypted reasoning holds for no other.
+
+    Origins are kept where the item can be sent back as it is: complete, and reasoning with its encrypted content.
+    """
+    whole = Origin(NAME, model, item) if text_at(item, "status") in ("", "completed") else None
+    match text_at(item, "type"):
+        case "message":
+            return TextPart(message_text(item), whole)
+        case "reasoning":
+            return ReasoningPart(reasoning_text(item), whole if text_at(item, "encrypted_content") else None)
+        case "function_call":
+            arguments = text_at(item, "arguments").strip() or "{}"
+            return ToolCallPart(_call_id(item), text_at(item, "name"), valid_text(arguments), whole)
+        case "custom_tool_call":  # free text: our calls have JSON arguments, so it becomes their one argument
+            arguments = json.dumps({"input": valid_text(text_at(item, "input"))}, ensure_ascii=False)
+            return ToolCallPart(_call_id(item), text_at(item, "name"), arguments, whole)
+    return OpaquePart(Origin(NAME, model, item))
+
+
+def _call_id(item: JsonObject) -> str:
+    return text_at(item, "call_id") or text_at(item, "id")
+
+
+def message_text(item: JsonObject) -> str:
+    """Text of all content parts; a refusal is what the model says to the user, so it counts as text."""
+    return valid_text(
+        "".join(text_at(part, "text") or text_at(part, "refusal") for part in objects_at(item, "content"))
+    )
+
+
+def reasoning_text(item: JsonObject) -> str:
+    """Summary parts and clear thoughts, a blank line between them."""
+    return valid_text(
+        "\n\n".join(
+            text
+            for key in ("summary", "content")
+            for part in objects_at(item, key)
+            if (text := text_at(part, "text"))
+        )
+    )
+
+
+def is_cut_call(item: JsonObject) -> bool:
+    """True of a call whose arguments the output limit cut: it is not run and not kept (FORMATS section 6, 10)."""
+    return text_at(item, "type") in CALL_TYPES and text_at(item, "status") == "incomplete"
+
+
+def cut_warning(name: str) -> str:
+    return f"an unfinished call of {name} was left out"
+
+
+def is_refusal(item: JsonObject) -> bool:
+    return any(text_at(part, "type") == "refusal" for part in objects_at(item, "content"))
+
+
+def finish_reason(response: JsonObject, *, has_calls: bool, has_refusal: bool) -> FinishReason:
+    status = text_at(response, "status")
+    if status == "completed":
+        if has_refusal:
+            return FinishReason("content_filter", "refusal")
+        return FinishReason("tool_calls" if has_calls else "stop", status)
+    if status == "incomplete":
+        reason = text_at(object_at(response, "incomplete_details"), "reason")
+        return FinishReason(_INCOMPLETE.get(reason, "other"), reason or status)
+    return FinishReason("other", status)
+
+
+def usage(wire: JsonObject) -> Usage:
+    """Cached tokens are part of the wire's input, reasoning of its output: counts are taken as they stand."""
+    sent, made = object_at(wire, "input_tokens_details"), object_at(wire, "output_tokens_details")
+    return Usage(
+        input_tokens=int_at(wire, "input_tokens") or 0,
+        output_tokens=int_at(wire, "output_tokens") or 0,
+        reasoning_tokens=int_at(made, "reasoning_tokens"),
+        cache_read_tokens=int_at(sent, "cached_tokens"),
+        cache_write_tokens=int_at(sent, "cache_write_tokens"),
+    )
+
+
+def rate_limit(head: ReplyHead) -> RateLimit | None:
+    """From the `x-ratelimit-*` headers; None when there are none. Resets are told as `6m0s`."""
+    prefix = "x-ratelimit-"
+    told = {key.removeprefix(prefix): value for key, value in head.headers.items() if key.startswith(prefix)}
+    if not told:
+        return None
+    resets = [_duration_s(told[key]) for key in ("reset-tokens", "reset-requests") if key in told]
+    return RateLimit(
+        remaining_requests=_count(told.get("remaining-requests", "")),
+        remaining_tokens=_count(told.get("remaining-tokens", "")),
+        reset_s=_latest(resets),
+    )
+
+
+def _count(text: str) -> int | None:
+    return int(text) if text.isdecimal() else None
+
+
+def _duration_s(text: str) -> float | None:
+    found = _DURATION.findall(text)
+    return sum(float(number) * _UNIT_S[unit] for number, unit in found) if found else None
+
+
+def _latest(seconds: Iterable[float | None]) -> float | None:
+    return max((value for value in seconds if value is not None), default=None)

@@ -1,0 +1,293 @@
+"""The stream of the Responses API: output items, joined by `output_index` since some hosts change the ids.
+
+Some hosts let items overlap. Ours never do: what comes of a later item waits until the one before it has ended.
+Only reasoning is ended early by the next item, so that the text behind it can be seen while it streams.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from agent_ls.llm.errors import StreamError
+from agent_ls.llm.messages import JsonObject, OpaquePart, ReasoningPart, TextPart, ToolCallPart
+from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.providers.openai_responses.errors import NAME, event_error, response_error
+from agent_ls.llm.providers.openai_responses.response import (
+    cut_warning,
+    finish_reason,
+    is_cut_call,
+    is_refusal,
+    item_part,
+    rate_limit,
+    usage,
+)
+from agent_ls.llm.providers.wire_json import (
+    PieceJoiner,
+    int_at,
+    mended_object,
+    object_at,
+    objects_at,
+    parse_event,
+    text_at,
+)
+from agent_ls.llm.requests import Request
+from agent_ls.llm.sse import Frame
+from agent_ls.llm.stream import (
+    OpaqueItem,
+    ProviderEvent,
+    ReasoningDelta,
+    ReasoningEnd,
+    ReasoningStart,
+    StreamEvent,
+    StreamFinish,
+    StreamStart,
+    TextDelta,
+    TextEnd,
+    TextStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+
+_Kind: TypeAlias = Literal["text", "reasoning", "call", "opaque"]
+
+_KINDS: dict[str, _Kind] = {
+    "message": "text",
+    "reasoning": "reasoning",
+    "function_call": "call",
+    "custom_tool_call": "call",
+}
+
+# Events that say nothing that another does not say as well.
+_SILENT = frozenset(
+    {
+        "response.queued",
+        "response.in_progress",
+        "response.content_part.added",
+        "response.content_part.done",
+        "response.output_text.done",
+        "response.output_text.annotation.added",
+        "response.refusal.done",
+        "response.function_call_arguments.done",
+        "response.custom_tool_call_input.delta",
+        "response.custom_tool_call_input.done",
+        "response.reasoning_summary_part.added",
+        "response.reasoning_summary_part.done",
+        "response.reasoning_summary_text.done",
+        "response.reasoning_text.done",
+    }
+)
+
+
+@dataclass(slots=True)
+class _Item:
+    kind: _Kind
+    name: str = ""
+    shown: PieceJoiner = field(default_factory=PieceJoiner)
+    section: tuple[str, int | None] | None = None
+    has_ended: bool = False
+
+
+class ResponsesStream:
+    """A StreamDecoder (see the seam for its contract)."""
+
+    def __init__(self, request: Request, head: ReplyHead) -> None:
+        self._model = request.model
+        self._head = head
+        self._items: dict[int, _Item] = {}
+        self._speaking: int | None = None
+        self._waiting: dict[int, list[StreamEvent]] = {}
+        self._out: list[StreamEvent] = []
+        self._warnings: list[str] = []
+        self._has_started = False
+        self._has_calls = False
+        self._has_refusal = False
+        self._is_finished = False
+
+    def feed(self, frame: Frame) -> Sequence[StreamEvent]:
+        if self._is_finished or frame.data.strip() == "[DONE]":  # OpenRouter sends one, OpenAI does not
+            return ()
+        event = parse_event(frame.data)
+        if event is None:
+            raise StreamError("openai's stream holds what is no event", provider=NAME, model=self._model)
+        self._event(text_at(event, "type") or frame.event, event)
+        out, self._out = self._out, []
+        return out
+
+    def close(self) -> None:
+        if not self._is_finished:
+            raise StreamError(
+                "the connection to openai ended in the middle of the answer",
+                provider=NAME,
+                model=self._model,
+                hint="Send again; what arrived is kept.",
+            )
+
+    def _event(self, kind: str, event: JsonObject) -> None:
+        index = int_at(event, "output_index") or 0
+        piece = text_at(event, "delta")
+        match kind:
+            case "response.output_text.delta" | "response.refusal.delta":
+                self._text(index, piece)
+            case "response.function_call_arguments.delta":
+                self._call_piece(index, piece)
+            case "response.reasoning_summary_text.delta":
+                self._reasoning(index, (kind, int_at(event, "summary_index")), piece)
+            case "response.reasoning_text.delta":
+                self._reasoning(index, (kind, int_at(event, "content_index")), piece)
+            case "response.output_item.added":
+                self._open(index, object_at(event, "item"))
+            case "response.output_item.done":
+                self._done(index, object_at(event, "item"))
+            case "response.created":
+                self._start(object_at(event, "response"))
+            case "response.completed" | "response.incomplete":
+                self._terminal(object_at(event, "response"))
+            case "response.failed":
+                raise response_error(self._model, object_at(event, "response"))
+            case "error":
+                raise event_error(self._model, event)
+            case _ if kind not in _SILENT:
+                self._out.append(ProviderEvent(mended_object(event)))
+
+    def _start(self, response: JsonObject) -> None:
+        self._has_started = True
+        self._out.append(StreamStart(text_at(response, "id"), text_at(response, "model")))
+
+    # --- pieces of items
+
+    def _text(self, index: int, piece: str) -> None:
+        item = self._open(index, {"type": "message"})
+        if not item.has_ended and (ready := item.shown.add(piece)):
+            self._say(index, TextDelta(index, ready))
+
+    def _call_piece(self, index: int, piece: str) -> None:
+        item = self._open(index, {"type": "function_call"})
+        if not item.has_ended and (ready := item.shown.add(piece)):
+            self._say(index, ToolCallDelta(index, ready))
+
+    def _reasoning(self, index: int, section: tuple[str, int | None], piece: str) -> None:
+        item = self._open(index, {"type": "reasoning"})
+        if item.has_ended or not piece:
+            return
+        if item.section not in (None, section):
+            piece = "\n\n" + piece
+        item.section = section
+        if ready := item.shown.add(piece):
+            self._say(index, ReasoningDelta(index, ready))
+
+    # --- life of an item
+
+    def _open(self, index: int, raw: JsonObject) -> _Item:
+        """The item at `index`, opened if it is new."""
+        if index in self._items:
+            return self._items[index]
+        self._end_open_reasoning()
+        item = self._items[index] = _Item(_KINDS.get(text_at(raw, "type"), "opaque"), text_at(raw, "name"))
+        match item.kind:
+            case "text":
+                self._say(index, TextStart(index))
+            case "reasoning":
+                self._say(index, ReasoningStart(index))
+            case "call":
+                call_id = text_at(raw, "call_id") or text_at(raw, "id")
+                self._say(index, ToolCallStart(index, call_id, item.name))
+            case "opaque":
+                pass
+        return item
+
+    def _done(self, index: int, raw: JsonObject) -> None:
+        item = self._open(index, raw)
+        if item.has_ended:
+            return
+        if is_cut_call(raw):
+            return self._drop(index)
+        self._has_refusal = self._has_refusal or is_refusal(raw)
+        match item_part(raw, self._model):
+            case TextPart(text) as part:
+                self._say_rest(index, text, TextDelta)
+                self._end(index, TextEnd(index, part))
+            case ReasoningPart(text) as part:
+                self._say_rest(index, text, ReasoningDelta)
+                self._end(index, ReasoningEnd(index, part))
+            case ToolCallPart() as part:
+                self._has_calls = True
+                self._say_rest(index, part.arguments, ToolCallDelta)
+                self._end(index, ToolCallEnd(index, part))
+            case OpaquePart() as part:
+                self._end(index, OpaqueItem(index, part))
+            case _:
+                pass
+
+    def _say_rest(
+        self, index: int, whole: str, delta: type[TextDelta] | type[ReasoningDelta] | type[ToolCallDelta]
+    ) -> None:
+        """What the whole holds beyond the pieces: some hosts send no pieces at all."""
+        shown = self._items[index].shown.text
+        if len(whole) > len(shown) and whole.startswith(shown):
+            self._say(index, delta(index, whole[len(shown) :]))
+
+    def _end_open_reasoning(self) -> None:
+        speaking = self._speaking
+        if speaking is not None and self._items[speaking].kind == "reasoning":
+            self._end_as_shown(speaking)
+
+    def _end_as_shown(self, index: int) -> None:
+        """Ends a part with the text so far; without its whole item it cannot be sent back as it was."""
+        item = self._items[index]
+        if item.kind == "text":
+            self._end(index, TextEnd(index, TextPart(item.shown.text)))
+        elif item.kind == "reasoning":
+            self._end(index, ReasoningEnd(index, ReasoningPart(item.shown.text)))
+        elif item.kind == "call":
+            self._drop(index)
+
+    def _drop(self, index: int) -> None:
+        item = self._items[index]
+        item.has_ended = True
+        self._warnings.append(cut_warning(item.name))
+        self._next_speaker(index)
+
+    # --- one part at a time
+
+    def _say(self, index: int, event: StreamEvent) -> None:
+        if self._speaking is None:
+            self._speaking = index
+        if self._speaking == index:
+            self._out.append(event)
+        else:
+            self._waiting.setdefault(index, []).append(event)
+
+    def _end(self, index: int, event: StreamEvent) -> None:
+        self._say(index, event)
+        self._items[index].has_ended = True
+        self._next_speaker(index)
+
+    def _next_speaker(self, ended: int) -> None:
+        if self._speaking != ended:
+            return
+        self._speaking = None
+        while self._waiting and self._speaking is None:
+            index = min(self._waiting)
+            self._out += self._waiting.pop(index)
+            self._speaking = None if self._items[index].has_ended else index
+
+    # --- the end
+
+    def _terminal(self, response: JsonObject) -> None:
+        if not self._has_started:
+            self._start(response)
+        if not self._items:  # a host that sends nothing but the final response
+            for index, raw in enumerate(objects_at(response, "output")):
+                self._done(index, raw)
+        for index, item in sorted(self._items.items()):
+            if not item.has_ended:
+                self._end_as_shown(index)
+        self._is_finished = True
+        reason = finish_reason(response, has_calls=self._has_calls, has_refusal=self._has_refusal)
+        counted = usage(object_at(response, "usage"))
+        self._out.append(
+            StreamFinish(reason, counted, response, tuple(self._warnings), rate_limit(self._head))
+        )

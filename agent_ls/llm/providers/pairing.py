@@ -1,0 +1,47 @@
+"""Makes a history one that every provider accepts: each tool call has exactly one result directly after it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent_ls.llm.messages import Message, Role, ToolCallPart, ToolResultPart, tool_results
+
+NO_RESULT = (
+    "No result was recorded for this call: it was interrupted, and may or may not have had its effect."
+)
+
+
+def paired(messages: Sequence[Message]) -> list[Message]:
+    """`messages` with results in call order right after their calls, missing ones filled in, unknown ones left out.
+
+    The loop keeps its history so (L16); this is the last guard before a wire, for histories from elsewhere.
+    """
+    out: list[Message] = []
+    for assistant, following in _segments(messages):
+        if assistant is not None:
+            out.append(assistant)
+            given = {part.tool_call_id: part for part in _results(following)}
+            answers = [given.get(call.id) or _missing(call) for call in assistant.tool_calls]
+            if answers:
+                out.append(tool_results(answers))
+        out += [message for message in following if message.role is not Role.TOOL]
+    return out
+
+
+def _segments(messages: Sequence[Message]) -> list[tuple[Message | None, list[Message]]]:
+    """Each assistant message with what follows it up to the next one."""
+    segments: list[tuple[Message | None, list[Message]]] = [(None, [])]
+    for message in messages:
+        if message.role is Role.ASSISTANT:
+            segments.append((message, []))
+        else:
+            segments[-1][1].append(message)
+    return segments
+
+
+def _results(messages: Sequence[Message]) -> list[ToolResultPart]:
+    return [part for message in messages for part in message.parts if isinstance(part, ToolResultPart)]
+
+
+def _missing(call: ToolCallPart) -> ToolResultPart:
+    return ToolResultPart(call.id, call.name, NO_RESULT, is_error=True)

@@ -1,0 +1,1 @@
+"""The built-in walkthrough: a scripted stand-in for a model, always labelled as such (H14)."""

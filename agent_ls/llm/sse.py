@@ -1,0 +1,91 @@
+"""ENGINE: bytes of a server-sent event stream, however they are cut, to frames. It knows no provider's events."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from agent_ls.llm.errors import StreamError
+
+# Lines end on CR, LF or CRLF only, and none of these bytes occurs inside a UTF-8 sequence, so cutting bytes is
+# safe. The usual text splitter also breaks on U+2028 and U+0085, which are legal inside JSON strings.
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_BOM = b"\xef\xbb\xbf"
+
+MAX_LINE_BYTES = 64 * 1024 * 1024  # an image in one event stays far below; more is a broken server
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One event: its name ("" when it has none) and its data lines joined by LF."""
+
+    event: str
+    data: str
+
+
+class SseDecoder:
+    """Feed it chunks; a frame comes out as soon as its blank line has come in.
+
+    Bytes that are no UTF-8 become U+FFFD. Frames without data (comments, keep-alives) are not reported.
+    """
+
+    def __init__(self) -> None:
+        self._tail: list[bytes] = []
+        self._tail_bytes = 0
+        self._after_cr = False
+        self._at_start = True
+        self._event = ""
+        self._data: list[str] = []
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        """The frames that `chunk` completes.
+
+        Raises:
+            StreamError: a line is longer than MAX_LINE_BYTES.
+        """
+        if not chunk:
+            return []
+        if self._after_cr and chunk.startswith(b"\n"):
+            chunk = chunk[1:]  # the second half of a CRLF whose CR has already ended the line
+        self._after_cr = chunk.endswith(b"\r")
+        *lines, rest = _LINE_END.split(chunk)
+        if lines:
+            lines[0] = b"".join((*self._tail, lines[0]))
+            self._tail.clear()
+            self._tail_bytes = 0
+        self._keep(rest)
+        return [frame for line in lines if (frame := self._line(line)) is not None]
+
+    def close(self) -> list[Frame]:
+        """The frame whose lines are all there although its blank line never came; an unended line is dropped."""
+        frame = self._dispatch()
+        return [] if frame is None else [frame]
+
+    def _keep(self, rest: bytes) -> None:
+        if not rest:
+            return
+        self._tail.append(rest)
+        self._tail_bytes += len(rest)
+        if self._tail_bytes > MAX_LINE_BYTES:
+            raise StreamError(f"the stream holds a line of more than {MAX_LINE_BYTES} bytes")
+
+    def _line(self, line: bytes) -> Frame | None:
+        if self._at_start:
+            self._at_start = False
+            line = line.removeprefix(_BOM)
+        if not line:
+            return self._dispatch()
+        name, _, value = line.decode("utf-8", "replace").partition(":")
+        value = value.removeprefix(" ")
+        if name == "data":
+            self._data.append(value)
+        elif name == "event":
+            self._event = value
+        return None  # comments (an empty name), `id`, `retry` and unknown fields say nothing to us
+
+    def _dispatch(self) -> Frame | None:
+        data = "\n".join(self._data)
+        frame = Frame(self._event, data) if data else None
+        self._event = ""
+        self._data = []
+        return frame

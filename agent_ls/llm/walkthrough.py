@@ -1,0 +1,36 @@
+"""ADAPTER: the walkthrough as a provider. Chosen by name only, never a fall-back (H14)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+
+from agent_ls.llm.accumulate import Accumulator
+from agent_ls.llm.providers.walkthrough.answer import NAME, answer
+from agent_ls.llm.requests import Request, Response
+from agent_ls.llm.stream import ReasoningDelta, StreamEvent, TextDelta
+
+
+class WalkthroughAdapter:
+    """`pause` is awaited between pieces of text, so that a person can watch and steer."""
+
+    def __init__(self, pause: Callable[[], Awaitable[None]]) -> None:
+        self._pause = pause
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    async def complete(self, request: Request) -> Response:
+        folded = Accumulator(NAME, request.model)
+        for event in answer(request):
+            folded.feed(event)
+        return folded.response()
+
+    async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
+        for event in answer(request):
+            if isinstance(event, TextDelta | ReasoningDelta):
+                await self._pause()
+            yield event
+
+    async def close(self) -> None:
+        """Nothing is held open."""

@@ -1,0 +1,78 @@
+"""The JSON of a call against its tool's model: the arguments, or what is wrong in words a model can act on (T1)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from agent_ls.tools.base import Arguments
+
+A = TypeVar("A", bound=Arguments)
+
+SHOWN_VALUE_CHARS = 60
+
+
+class ArgumentsError(Exception):
+    """`str()` is the message for the model: what is wrong, one line for each argument."""
+
+
+def parse_arguments(text: str, model: type[A]) -> A:
+    """The validated arguments. No text at all is an empty object (001 section 3.3).
+
+    Raises:
+        ArgumentsError: not JSON, not an object, or a missing, unknown, ill-typed or out-of-range argument.
+    """
+    raw = _object(text)
+    try:
+        return model.model_validate(raw)
+    except ValidationError as error:
+        raise ArgumentsError("\n".join(_problems(error, model))) from None
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        raw = json.loads(text) if text.strip() else {}
+    except json.JSONDecodeError as error:
+        raise ArgumentsError(
+            f"The arguments are not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}. "
+            "Send one JSON object."
+        ) from None
+    except (ValueError, RecursionError):
+        raise ArgumentsError("The arguments hold a number or a nesting out of range.") from None
+    if not isinstance(raw, dict):
+        raise ArgumentsError(f"The arguments are a JSON {_json_type(raw)}. Send one JSON object.")
+    return raw
+
+
+def _problems(error: ValidationError, model: type[Arguments]) -> list[str]:
+    known = ", ".join(field.alias or name for name, field in model.model_fields.items())
+    lines = []
+    for problem in error.errors(include_url=False):
+        name = ".".join(str(step) for step in problem["loc"])
+        if problem["type"] == "missing":
+            lines.append(f"- {name}: required, but missing")
+        elif problem["type"] == "extra_forbidden":
+            lines.append(f"- {name}: unknown argument (known: {known or 'none'})")
+        elif not problem["loc"]:  # a rule over several arguments: its words name them
+            lines.append(f"- {problem['msg'].removeprefix('Value error, ')}")
+        else:
+            words = problem["msg"].removeprefix("Value error, ")
+            lines.append(f"- {name}: {words}, got {_shown(problem['input'])}")
+    return lines
+
+
+def _shown(value: object) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        text = repr(value)
+    return text if len(text) <= SHOWN_VALUE_CHARS else f"{text[:SHOWN_VALUE_CHARS]}…"
+
+
+def _json_type(value: object) -> str:
+    if value is None:
+        return "null"
+    names = {bool: "boolean", int: "number", float: "number", str: "string", list: "array"}
+    return names[type(value)]

@@ -1,0 +1,295 @@
+"""One tool call from its JSON to its result: lookup, validate, prepare, approve, run, truncate, emit (T1).
+
+Whatever goes wrong becomes an error result that the model can act on. Nothing is raised but cancellation, and
+that only after the call has got its result and its end event.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from anyio import get_cancelled_exc_class
+
+from agent_ls.environments.base import Attribution, ExecutionEnvironment, Stream
+from agent_ls.environments.effects import CommandEffect
+from agent_ls.environments.errors import EnvError
+from agent_ls.llm.messages import ToolCallPart, ToolResultPart
+from agent_ls.loop.approval import ApprovalQuestion, Approver, Denied
+from agent_ls.loop.arguments import ArgumentsError, parse_arguments
+from agent_ls.loop.config import SessionConfig
+from agent_ls.loop.emission import EventHub, output_part
+from agent_ls.loop.events import TerminalExit, TerminalOpen, ToolCallEnd, ToolCallStart
+from agent_ls.loop.ids import SessionId, ToolCallId
+from agent_ls.loop.reads import ShownFiles
+from agent_ls.loop.seams import Clock, Recorder
+from agent_ls.loop.summaries import INPUT_CHARS, call_summary, one_line, output_summary
+from agent_ls.loop.truncation import truncate_tool_output
+from agent_ls.profiles.base import ProviderProfile
+from agent_ls.tools.base import Arguments, Prepared, ShellLimits, Tool, ToolContext, ToolError, ToolOutput
+
+logger = logging.getLogger(__name__)
+
+EVENT_OUTPUT_BYTES = 64 * 1024  # E3: more than that goes to the store, and the event names it
+EVENT_SHARE_CHARS = 8 * 1024  # of head and of tail, which then stand in the event
+MAX_ASKS = 5  # a file that moved each time while a person was asked is being written by something else
+
+INTERRUPTED = "Interrupted by the user before it finished."
+INTERRUPTED_EFFECT = f"{INTERRUPTED} It may have had part of its effect: look before you rely on it."
+NOT_RUN = "Not run: interrupted by the user."
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call came to. `ends_loop`: a terminal tool has done its work, or a failure is fatal (002 7.1)."""
+
+    result: ToolResultPart
+    was_denied: bool = False
+    had_effect: bool = False
+    ends_loop: Literal["completed", "error"] | None = None
+
+
+@dataclass(slots=True)
+class Call:
+    """A call of a round. `index` is its place in the response, `event_id` its id in events.
+
+    `outcome` is set exactly once, also when the call is interrupted.
+    """
+
+    part: ToolCallPart
+    event_id: ToolCallId
+    index: int
+    outcome: Outcome | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """Lookup and validation. Without `arguments`, `refusal` says what is wrong."""
+
+    tool: Tool[Any] | None
+    arguments: Arguments | None
+    refusal: ToolOutput
+
+
+class Dispatcher:
+    def __init__(
+        self,
+        *,
+        session_id: SessionId,
+        environment: ExecutionEnvironment,
+        approver: Approver,
+        recorder: Recorder,
+        clock: Clock,
+        hub: EventHub,
+    ) -> None:
+        self._session_id = session_id
+        self._environment = environment
+        self._approver = approver
+        self._recorder = recorder
+        self._clock = clock
+        self._hub = hub
+        self._reads = ShownFiles()
+
+    async def dispatch(self, call: Call, profile: ProviderProfile, config: SessionConfig) -> None:
+        """Runs the call and sets its outcome."""
+        parsed = parse_call(call.part, profile)
+        self._start(call, parsed)
+        started_ms = self._clock.monotonic_ms()
+        tap = _OutputTap(self._hub, output_part(call.event_id))
+        context = ToolContext(
+            environment=self._environment,
+            attribution=Attribution(self._session_id, self._hub.turn_id, call.event_id),
+            on_output=tap,
+            reads=self._reads,
+            shell_limits=shell_limits(profile, config),
+        )
+        try:
+            output = await self._guarded(call, parsed, context)
+        except get_cancelled_exc_class():
+            self._end(call, self._interrupted(call, parsed), parsed.tool, config, started_ms)
+            raise
+        finally:
+            tap.close()
+        self._end(call, output, parsed.tool, config, started_ms)
+
+    def answer(
+        self, call: Call, profile: ProviderProfile, config: SessionConfig, reason: str, kind: str
+    ) -> None:
+        """Gives a call that will not run its start, its end and its result."""
+        self._start(call, parse_call(call.part, profile))
+        self._end(call, _error(reason, kind), None, config, self._clock.monotonic_ms())
+
+    async def _guarded(self, call: Call, parsed: Parsed, context: ToolContext) -> ToolOutput:
+        if parsed.tool is None or parsed.arguments is None:
+            return parsed.refusal
+        name = call.part.name
+        try:
+            prepared = await self._approved(call, parsed.tool, parsed.arguments, context)
+            return prepared if isinstance(prepared, ToolOutput) else await self._run(call, prepared)
+        except ToolError as error:
+            words = f"Tool error ({name}): {error}"
+            return _error(f"{error.output}\n\n{words}" if error.output else words, error.kind)
+        except EnvError as error:
+            return _error(f"Tool error ({name}): {error}", error.kind)
+        except Exception as error:  # the boundary between tools and the loop: a result, never an exception
+            logger.exception("tool %s failed", name)
+            return _error(f"Tool error ({name}): {type(error).__name__}: {error}", "internal")
+
+    async def _approved(
+        self, call: Call, tool: Tool[Any], arguments: Arguments, context: ToolContext
+    ) -> Prepared | ToolOutput:
+        """The prepared call, or why it may not run.
+
+        When a person was asked, time has passed: the effect is computed again, and asked again if it moved.
+        """
+        prepared: Prepared = await tool.prepare(arguments, context)
+        for _ in range(MAX_ASKS):
+            decision = await self._approver.decide(
+                ApprovalQuestion(
+                    call_id=call.event_id,
+                    turn_id=self._hub.turn_id,
+                    tool=tool.name,
+                    summary=_summary(call.part, tool, arguments),
+                    effect=prepared.effect,
+                )
+            )
+            if isinstance(decision, Denied):
+                return _error(f"Permission denied: {decision.reason}", "permission_denied")
+            if not decision.asked:
+                return prepared
+            digest = prepared.effect.digest
+            prepared = await tool.prepare(arguments, context)
+            if prepared.effect.digest == digest:
+                return prepared
+        return _error(
+            "What this would change kept moving while it was approved. Look again, then retry.", "stale"
+        )
+
+    async def _run(self, call: Call, prepared: Prepared) -> ToolOutput:
+        effect = prepared.effect
+        if not isinstance(effect, CommandEffect):
+            return await prepared.run()
+        self._hub.emit(TerminalOpen(call.event_id, call.event_id, effect.command, effect.background))
+        exit_code: int | None = None
+        is_left_running = False
+        try:
+            output = await prepared.run()
+            exit_code = output.exit_code
+            is_left_running = effect.background and not output.is_error
+            return output
+        finally:
+            if not is_left_running:
+                self._hub.emit(TerminalExit(call.event_id, exit_code))
+
+    def _start(self, call: Call, parsed: Parsed) -> None:
+        part = call.part
+        summary = _summary(part, parsed.tool, parsed.arguments)
+        self._hub.emit(ToolCallStart(call.event_id, call.index, part.name, part.arguments, summary))
+
+    def _interrupted(self, call: Call, parsed: Parsed) -> ToolOutput:
+        is_read = parsed.tool is None or parsed.tool.category == "read"
+        words = INTERRUPTED if is_read else INTERRUPTED_EFFECT
+        so_far = self._hub.text_of(output_part(call.event_id))
+        return _error(f"{so_far}\n\n{words}" if so_far else words, "interrupted")
+
+    def _end(
+        self, call: Call, output: ToolOutput, tool: Tool[Any] | None, config: SessionConfig, started_ms: int
+    ) -> None:
+        name = call.part.name
+        shown, ref = self._for_event(call.event_id, output.text)
+        call.outcome = Outcome(
+            ToolResultPart(
+                call.part.id,
+                name,
+                truncate_tool_output(output.text, name, config),
+                output.is_error,
+                output.images,
+            ),
+            was_denied=output.error_kind == "permission_denied",
+            had_effect=_had_effect(output, tool),
+            ends_loop=_ends_loop(output, tool),
+        )
+        self._hub.emit(
+            ToolCallEnd(
+                call_id=call.event_id,
+                name=name,
+                output=shown,
+                summary=output_summary(output.summary or output.text),
+                is_error=output.is_error,
+                error_kind=output.error_kind or ("tool_error" if output.is_error else ""),
+                duration_ms=self._clock.monotonic_ms() - started_ms,
+                output_chars=len(output.text),
+                output_ref=ref,
+                exit_code=output.exit_code,
+            )
+        )
+
+    def _for_event(self, call_id: str, text: str) -> tuple[str, str]:
+        """The output as its event carries it, and the reference of the whole where that is too long (E3)."""
+        if len(text) * 4 <= EVENT_OUTPUT_BYTES or len(text.encode("utf-8", "replace")) <= EVENT_OUTPUT_BYTES:
+            return text, ""
+        left_out = len(text) - 2 * EVENT_SHARE_CHARS
+        shown = f"{text[:EVENT_SHARE_CHARS]}\n[... {left_out} characters ...]\n{text[-EVENT_SHARE_CHARS:]}"
+        return shown, self._recorder.output(call_id, text)
+
+
+class _OutputTap:
+    """Output of a running call as deltas; what comes after the call has ended is not told."""
+
+    def __init__(self, hub: EventHub, part_id: str) -> None:
+        self._hub = hub
+        self._part_id = part_id
+        self._is_open = True
+
+    def __call__(self, stream: Stream, text: str) -> None:
+        if self._is_open:
+            self._hub.append("tool_call_output_delta", self._part_id, text, stream)
+
+    def close(self) -> None:
+        self._is_open = False
+
+
+def parse_call(part: ToolCallPart, profile: ProviderProfile) -> Parsed:
+    tool = profile.registry.lookup(part.name)
+    if tool is None:
+        names = ", ".join(profile.registry.names()) or "none"
+        refusal = _error(f"Unknown tool: {part.name}. The tools are: {names}.", "unknown_tool")
+        return Parsed(None, None, refusal)
+    try:
+        return Parsed(tool, parse_arguments(part.arguments, tool.arguments), ToolOutput(""))
+    except ArgumentsError as error:
+        return Parsed(tool, None, _error(f"Invalid arguments for tool: {part.name}\n{error}", "validation"))
+
+
+def shell_limits(profile: ProviderProfile, config: SessionConfig) -> ShellLimits:
+    """A profile's own default stands in for the session's; the session's cap holds for both (000 section 3.5)."""
+    cap = config.max_command_timeout_ms
+    own = profile.shell_limits
+    default = own.default_timeout_ms if own else config.default_command_timeout_ms
+    return ShellLimits(min(default, cap), min(own.max_timeout_ms, cap) if own else cap)
+
+
+def _summary(part: ToolCallPart, tool: Tool[Any] | None, arguments: Arguments | None) -> str:
+    if tool and arguments:
+        try:
+            return one_line(tool.summarize(arguments), INPUT_CHARS)
+        except Exception:  # as in _guarded: a tool of the host's own may be wrong here
+            logger.exception("tool %s has no summary for its arguments", part.name)
+    return call_summary(part.name, part.arguments)
+
+
+def _ends_loop(output: ToolOutput, tool: Tool[Any] | None) -> Literal["completed", "error"] | None:
+    if output.is_error:
+        return "error" if output.error_kind == "fatal" else None
+    return "completed" if tool and tool.terminal else None
+
+
+def _had_effect(output: ToolOutput, tool: Tool[Any] | None) -> bool:
+    """A command that ran and failed has done something all the same."""
+    ran = not output.is_error or output.exit_code is not None
+    return ran and tool is not None and tool.category != "read"
+
+
+def _error(text: str, kind: str) -> ToolOutput:
+    return ToolOutput(text, is_error=True, error_kind=kind)

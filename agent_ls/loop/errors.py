@@ -1,0 +1,22 @@
+"""What a session refuses.
+
+SessionError
+    SessionClosedError    it has ended; resume it to go on
+    SessionBusyError      a turn is running and the caller would not wait
+"""
+
+from __future__ import annotations
+
+
+class SessionError(Exception):
+    """Base of all. `str()` is one sentence for the user."""
+
+
+class SessionClosedError(SessionError):
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"Session {session_id} is closed. Open it again to go on.")
+
+
+class SessionBusyError(SessionError):
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"Session {session_id} is working. Wait, steer it, or queue the message.")

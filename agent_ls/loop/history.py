@@ -1,0 +1,135 @@
+"""Turns to messages: the one boundary between the two vocabularies. ENGINE.
+
+A history is append-only, and so are its messages: those of earlier rounds are the same frozen objects in every
+request, so a round appends instead of rebuilding. What a provider would refuse never gets in: each call is
+followed by its result (one is made up where a history lacks it), a result without a call is left out, and an
+answer without any part becomes no message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from agent_ls.llm.messages import (
+    ContentPart,
+    ImagePart,
+    Message,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    system,
+    tool_results,
+)
+from agent_ls.loop.turns import AssistantTurn, SteeringTurn, SystemTurn, ToolResultsTurn, Turn, UserTurn
+
+NO_RESULT = "This call was interrupted before it gave a result. It may have had part of its effect."
+IMAGE_CHARS = 4_800  # an image of a screen's size costs about 1,200 tokens
+
+
+class History:
+    """The turns of one session, and the messages made of them.
+
+    `chars` counts the code points that a request sends of them. `model_calls` counts the answers.
+    """
+
+    def __init__(self, turns: Iterable[Turn] = ()) -> None:
+        self._turns: list[Turn] = []
+        self._messages: list[Message] = []
+        self._unanswered: tuple[ToolCallPart, ...] = ()
+        self._system = system("")
+        self.chars = 0
+        self.model_calls = 0
+        for turn in turns:
+            self.append(turn)
+
+    @property
+    def turns(self) -> Sequence[Turn]:
+        return self._turns
+
+    def append(self, turn: Turn) -> None:
+        self._turns.append(turn)
+        if isinstance(turn, ToolResultsTurn):
+            self._answer_calls(turn.results)
+            return
+        self._answer_calls(())
+        if isinstance(turn, AssistantTurn):
+            self.model_calls += 1
+            self._unanswered = turn.tool_calls
+        if message := message_of(turn):
+            self._add(message)
+
+    def messages(self, system_prompt: str) -> tuple[Message, ...]:
+        """All that the next request sends: it is valid wherever the history was cut."""
+        if system_prompt != self._system.text:
+            self._system = system(system_prompt)
+        prompt = (self._system,) if system_prompt else ()
+        missing = (_results_message(self._unanswered, ()),) if self._unanswered else ()
+        return (*prompt, *self._messages, *missing)
+
+    def _answer_calls(self, results: Sequence[ToolResultPart]) -> None:
+        if self._unanswered:
+            self._add(_results_message(self._unanswered, results))
+            self._unanswered = ()
+
+    def _add(self, message: Message) -> None:
+        self._messages.append(message)
+        self.chars += _chars(message)
+
+
+def message_of(turn: UserTurn | AssistantTurn | SystemTurn | SteeringTurn) -> Message | None:
+    """None for a turn that says nothing (an empty answer is a valid turn, L17)."""
+    match turn:
+        case AssistantTurn():
+            return _without_empty_parts(turn.message)
+        case SystemTurn():
+            return Message(Role.DEVELOPER, (TextPart(turn.content),)) if turn.content else None
+        case UserTurn() | SteeringTurn():
+            text = (TextPart(turn.content),) if turn.content else ()
+            return Message(Role.USER, (*text, *turn.images)) if text or turn.images else None
+
+
+def _without_empty_parts(message: Message) -> Message | None:
+    """Providers refuse empty texts; what carries a provider's own item stays as it came."""
+    kept = tuple(part for part in message.parts if not _is_empty(part))
+    if len(kept) == len(message.parts):
+        return message if kept else None
+    return Message(message.role, kept) if kept else None
+
+
+def _is_empty(part: ContentPart) -> bool:
+    return isinstance(part, TextPart | ReasoningPart) and not part.text and part.origin is None
+
+
+def missing_result(call: ToolCallPart, content: str = NO_RESULT) -> ToolResultPart:
+    return ToolResultPart(call.id, call.name, content, is_error=True)
+
+
+def _results_message(calls: Sequence[ToolCallPart], results: Sequence[ToolResultPart]) -> Message:
+    """One result for each call, in their order. Some providers use an id twice: results are taken in turn."""
+    left = list(results)
+    answers = []
+    for call in calls:
+        found = next((result for result in left if result.tool_call_id == call.id), None)
+        if found:
+            left.remove(found)
+        answers.append(found or missing_result(call))
+    return tool_results(answers)
+
+
+def _chars(message: Message) -> int:
+    total = 0
+    for part in message.parts:
+        match part:
+            case TextPart(text=text) | ReasoningPart(text=text):
+                total += len(text)
+            case ToolCallPart():
+                total += len(part.name) + len(part.arguments)
+            case ToolResultPart():
+                total += len(part.content) + IMAGE_CHARS * len(part.images)
+            case ImagePart():
+                total += IMAGE_CHARS
+            case _:
+                pass
+    return total

@@ -1,0 +1,95 @@
+"""What the user has said and the model has not seen: steers, and follow-ups in their queue."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from agent_ls.llm.messages import ImagePart
+from agent_ls.loop.events import QueueChanged, QueueItem
+from agent_ls.loop.ids import SteerId
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A user's message. `queued_id` is set when it waited in the queue."""
+
+    text: str
+    images: tuple[ImagePart, ...] = ()
+    client_key: str = ""
+    queued_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Steer:
+    id: SteerId
+    text: str
+    images: tuple[ImagePart, ...] = ()
+    client_key: str = ""
+
+
+class Inbox:
+    """First in, first out, both.
+
+    `held`: the queue waits for the user (after a stop, an error, a resume: nothing starts again by itself).
+    """
+
+    def __init__(self, steers: Iterable[Steer] = (), queue: Iterable[Input] = ()) -> None:
+        self._steers = deque(steers)
+        self._queue = deque(queue)
+        self._urgent = 0
+        self.held = bool(self._queue)
+
+    @property
+    def steers(self) -> tuple[Steer, ...]:
+        return tuple(self._steers)
+
+    @property
+    def queue(self) -> tuple[Input, ...]:
+        return tuple(self._queue)
+
+    @property
+    def has_next(self) -> bool:
+        return bool(self._queue) and not self.held
+
+    def add_steer(self, steer: Steer) -> None:
+        self._steers.append(steer)
+
+    def remove_steer(self, steer_id: str) -> bool:
+        """False when it is not (or no longer) waiting."""
+        kept = [steer for steer in self._steers if steer.id != steer_id]
+        removed = len(kept) < len(self._steers)
+        self._steers = deque(kept)
+        return removed
+
+    def pop_steer(self) -> Steer:
+        return self._steers.popleft()
+
+    def add(self, item: Input) -> None:
+        """Queues a follow-up; the queue moves again."""
+        self._queue.append(item)
+        self.held = False
+
+    def add_next(self, item: Input) -> None:
+        """Queues what the user sent after he stopped a turn: before what waited already."""
+        self._queue.insert(self._urgent, item)
+        self._urgent += 1
+        self.held = False
+
+    def hold(self) -> None:
+        """The queue waits for the user."""
+        self.held = bool(self._queue)
+
+    def release(self) -> None:
+        """The user sends something: what waited goes on behind it."""
+        self.held = False
+
+    def pop(self) -> Input:
+        self._urgent = max(0, self._urgent - 1)
+        return self._queue.popleft()
+
+    def changed(self) -> QueueChanged:
+        return QueueChanged(
+            tuple(QueueItem(item.queued_id, item.text, item.client_key) for item in self._queue)
+        )

@@ -1,0 +1,113 @@
+"""One call of the model: streamed, made again where that helps, and kept as far as it came when it was cut (U8)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from contextlib import aclosing
+
+from agent_ls.llm.errors import LlmError, StreamError
+from agent_ls.llm.requests import FinishReason, Request, Usage
+from agent_ls.llm.retry import RetryPolicy, retry_delay_s
+from agent_ls.llm.stream import StreamFinish
+from agent_ls.loop.answer import Answer, events_of
+from agent_ls.loop.call_ids import CallIds
+from agent_ls.loop.emission import EventHub
+from agent_ls.loop.events import Retry
+from agent_ls.loop.seams import Clock, ModelClient
+from agent_ls.loop.turns import AssistantTurn, Turn
+
+
+class ModelCalls:
+    """`record` puts a turn into the history and the log."""
+
+    def __init__(
+        self,
+        client: ModelClient,
+        clock: Clock,
+        hub: EventHub,
+        call_ids: CallIds,
+        record: Callable[[Turn], None],
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._hub = hub
+        self._call_ids = call_ids
+        self._record = record
+
+    async def ask(
+        self, request: Request, policy: RetryPolicy, *, streaming: bool
+    ) -> tuple[AssistantTurn, Answer, StreamFinish]:
+        """The recorded turn, the answer it was made of, and how that ended.
+
+        Raises:
+            LlmError: no further attempt is to be made; text that had come is in the history.
+        """
+        for attempt in itertools.count():
+            answer = Answer(self._hub, self._call_ids)
+            try:
+                finish = await self._read(request, answer, streaming=streaming)
+            except LlmError as error:
+                delay_s = retry_delay_s(error, attempt, policy, self._clock.random())
+                # What was shown cannot be taken back: from the first piece on there is no second attempt.
+                if answer.has_begun or delay_s is None:
+                    self._keep_cut(request, answer, error.kind)
+                    raise
+                self._hub.emit(Retry(attempt + 1, round(delay_s * 1000), error.kind, str(error)))
+            except BaseException:  # stopped, or a fault of ours: what was said is kept either way
+                self._keep_cut(request, answer, "interrupted")
+                raise
+            else:
+                turn = self._turn(request, answer, finish)
+                self._record(turn)
+                return turn, answer, finish
+            await self._clock.sleep(delay_s)
+        raise AssertionError("unreachable: count() does not end")
+
+    async def _read(self, request: Request, answer: Answer, *, streaming: bool) -> StreamFinish:
+        if streaming:
+            await self._stream(request, answer)
+        else:
+            for event in events_of(await self._client.complete(request)):
+                answer.feed(event)
+        if answer.finish is None:
+            broken = "The answer broke off before its end."
+            raise StreamError(broken, provider=request.provider, model=request.model)
+        return answer.finish
+
+    async def _stream(self, request: Request, answer: Answer) -> None:
+        """Reads to the end, past the finish: a connection that was read out can be used again."""
+        try:
+            async with aclosing(self._client.stream(request)) as events:
+                async for event in events:
+                    answer.feed(event)
+        except LlmError:
+            if answer.finish is None:
+                raise
+
+    def _keep_cut(self, request: Request, answer: Answer, why: str) -> None:
+        """A partial answer stays in the history as far as it is text (H2, R4). Nobody reported what it cost."""
+        message = answer.cut()
+        if message.parts:
+            self._record(
+                AssistantTurn(
+                    message=message,
+                    usage=Usage(),
+                    response_id=answer.response_id,
+                    provider=request.provider,
+                    model=request.model,
+                    finish_reason=FinishReason("other", why),
+                    timestamp=self._clock.now(),
+                )
+            )
+
+    def _turn(self, request: Request, answer: Answer, finish: StreamFinish) -> AssistantTurn:
+        return AssistantTurn(
+            message=answer.message,
+            usage=finish.usage,
+            response_id=answer.response_id,
+            provider=request.provider,
+            model=request.model,
+            finish_reason=finish.finish_reason,
+            timestamp=self._clock.now(),
+        )

@@ -1,0 +1,53 @@
+"""What a stored session gives to the live one that goes on with it (L3, R3, R4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from agent_ls.llm.requests import Usage
+from agent_ls.loop.events import RecordedEvent
+from agent_ls.loop.inbox import Input, Steer
+from agent_ls.loop.turns import Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """What became of a message: exactly one id is set."""
+
+    turn_id: str = ""
+    queued_id: str = ""
+    steer_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What a cut turn still lacks; the session appends it before it says that it was resumed.
+
+    In this order, as the turn itself would have done: the ends of what was open, then the turns made of it, then
+    the end of the turn. So a resume that is cut itself can be resumed.
+    """
+
+    turn_id: str = ""
+    ends: tuple[RecordedEvent, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    last: tuple[RecordedEvent, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """`call_ids` are those that events have used; `answers` what each client key was answered.
+
+    `was_closed`: the log ends with SESSION_END, so that the state has to be told anew.
+    """
+
+    turns: tuple[Turn, ...]
+    last_seq: int
+    usage: Usage = field(default_factory=Usage)
+    queue: tuple[Input, ...] = ()
+    steers: tuple[Steer, ...] = ()
+    prompt: str = ""
+    call_ids: frozenset[str] = frozenset()
+    answers: Mapping[str, Submitted] = field(default_factory=dict)
+    settlement: Settlement = field(default_factory=Settlement)
+    was_closed: bool = False

@@ -1,0 +1,70 @@
+"""ENGINE: what the model gets of a tool's output: characters first, then lines (000 section 5, REQUIREMENTS O1)."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from agent_ls.loop.config import SessionConfig
+
+Mode: TypeAlias = Literal["head_tail", "tail", "head"]
+
+DEFAULT_LIMIT: tuple[int, Mode] = (30_000, "head_tail")
+"""For tools that the table does not name (O1)."""
+
+CHARACTER_LIMITS: dict[str, tuple[int, Mode]] = {
+    "read_file": (50_000, "head_tail"),  # imports and recent code
+    "shell": (30_000, "head_tail"),  # start-up messages and results
+    "grep": (20_000, "tail"),
+    "glob": (20_000, "head"),  # newest first, so the head is what matters (O1, against 000)
+    "edit_file": (10_000, "tail"),
+    "apply_patch": (10_000, "tail"),
+    "write_file": (1_000, "tail"),
+    "spawn_agent": (20_000, "head_tail"),
+}
+
+LINE_LIMITS: dict[str, int] = {"shell": 256, "grep": 200, "glob": 500}
+
+
+def truncate_tool_output(output: str, tool: str, config: SessionConfig) -> str:
+    """Cut by characters, which also tames a line of ten megabytes, and then by lines, for reading.
+
+    A limit of 0 in the config is no limit.
+    """
+    max_chars, mode = CHARACTER_LIMITS.get(tool, DEFAULT_LIMIT)
+    cut = truncate_chars(output, config.tool_output_limits.get(tool, max_chars), mode)
+    return truncate_lines(cut, config.tool_line_limits.get(tool, LINE_LIMITS.get(tool, 0)))
+
+
+def truncate_chars(output: str, max_chars: int, mode: Mode) -> str:
+    """At most `max_chars` characters of `output`, and a marker where the rest was (000 section 5.1)."""
+    removed = len(output) - max_chars
+    if max_chars <= 0 or removed <= 0:
+        return output
+    if mode == "head_tail":
+        half = max_chars // 2
+        return (
+            f"{output[:half]}\n\n[WARNING: Tool output was truncated. {removed} characters were removed from "
+            "the middle. The full output is available in the event stream. If you need to see specific parts, "
+            f"re-run the tool with more targeted parameters.]\n\n{output[len(output) - half :]}"
+        )
+    if mode == "tail":
+        return (
+            f"[WARNING: Tool output was truncated. First {removed} characters were removed. "
+            f"The full output is available in the event stream.]\n\n{output[-max_chars:]}"
+        )
+    return (
+        f"{output[:max_chars]}\n\n[WARNING: Tool output was truncated. Last {removed} characters were removed. "
+        "The full output is available in the event stream.]"
+    )
+
+
+def truncate_lines(output: str, max_lines: int) -> str:
+    """At most `max_lines` lines, half from each end (000 section 5.3). 0 is no limit."""
+    lines = output.split("\n")
+    if max_lines <= 0 or len(lines) <= max_lines:
+        return output
+    head = max_lines // 2
+    tail = max_lines - head
+    omitted = len(lines) - max_lines
+    first, last = "\n".join(lines[:head]), "\n".join(lines[-tail:])
+    return f"{first}\n[... {omitted} lines omitted ...]\n{last}"

@@ -1,0 +1,295 @@
+"""Works off one input: asks step.py what to do, does it, until it says Finish (000 section 2.5).
+
+It does not know of states, queues of inputs or stops: being stopped is being cancelled, and whatever is in flight
+then settles on the way out, so that the history is valid and each call has its result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, assert_never
+
+from anyio.lowlevel import checkpoint_if_cancelled
+
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.llm.messages import ToolCallPart
+from agent_ls.llm.requests import Request, ToolDefinition, Usage
+from agent_ls.loop.approval import Approver
+from agent_ls.loop.call_ids import CallIds
+from agent_ls.loop.config import SessionConfig
+from agent_ls.loop.context import ContextMeter
+from agent_ls.loop.dispatch import Call, Dispatcher
+from agent_ls.loop.emission import EventHub
+from agent_ls.loop.events import LoopDetection, SteeringInjected, TurnLimit, UsageReport, Warning
+from agent_ls.loop.history import History
+from agent_ls.loop.ids import SessionId, ToolCallId
+from agent_ls.loop.inbox import Inbox
+from agent_ls.loop.loop_detection import calls_since_warning, detect_loop, signature, warning
+from agent_ls.loop.model_call import ModelCalls
+from agent_ls.loop.restored import Restored, Settlement
+from agent_ls.loop.seams import Clock, ModelClient, NoticeBoard, PromptSource, Recorder
+from agent_ls.loop.step import AnswerCalls, CallModel, Finish, Position, RunTools, cut_message, next_step
+from agent_ls.loop.tool_round import outcomes, run_round
+from agent_ls.loop.turns import AssistantTurn, SteeringTurn, ToolResultsTurn, Turn
+from agent_ls.profiles.base import ProviderProfile
+from agent_ls.tools.base import Tool
+
+PromptKey: TypeAlias = tuple[str, str, tuple[Tool[Any] | None, ...], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """What a session is connected to."""
+
+    client: ModelClient
+    environment: ExecutionEnvironment
+    approver: Approver
+    recorder: Recorder
+    clock: Clock
+    notices: NoticeBoard
+    prompts: PromptSource
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What every request of an input begins with; it is frozen while the input runs (O6)."""
+
+    text: str
+    tools: tuple[ToolDefinition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an input has come."""
+
+    answer: AssistantTurn | None = None
+    call_ids: tuple[ToolCallId, ...] = ()
+    rounds: int = 0
+    ended_by: Literal["completed", "error"] | None = None
+    was_denied: bool = False
+    had_effect: bool = False
+
+
+class TurnLoop:
+    """`history` and `usage` are the session's. `config` is asked before each step: a change holds from there."""
+
+    def __init__(
+        self,
+        session_id: SessionId,
+        ports: Ports,
+        hub: EventHub,
+        inbox: Inbox,
+        config: Callable[[], SessionConfig],
+        restored: Restored,
+    ) -> None:
+        self.history = History(restored.turns)
+        self.usage = restored.usage
+        self._session_id = session_id
+        self._ports = ports
+        self._hub = hub
+        self._inbox = inbox
+        self._config = config
+        self._model = ModelCalls(ports.client, ports.clock, hub, CallIds(restored.call_ids), self.record)
+        self._signatures = calls_since_warning(restored.turns)
+        self._meter = ContextMeter()
+        self._prompt = Prompt(restored.prompt, ())
+        self._prompt_key: PromptKey | None = None
+        self._dispatcher = Dispatcher(
+            session_id=session_id,
+            environment=ports.environment,
+            approver=ports.approver,
+            recorder=ports.recorder,
+            clock=ports.clock,
+            hub=hub,
+        )
+
+    def record(self, turn: Turn) -> None:
+        self._ports.recorder.turn(turn)
+        self.history.append(turn)
+
+    def settle(self, settlement: Settlement) -> None:
+        """What a cut turn of the stored session still lacks (R4)."""
+        self._hub.turn_id = settlement.turn_id
+        for event in settlement.ends:
+            self._hub.emit(event)
+        for turn in settlement.turns:
+            self.record(turn)
+        for event in settlement.last:
+            self._hub.emit(event)
+        self._hub.turn_id = ""
+
+    def keep_prompt(self, profile: ProviderProfile) -> None:
+        """The restored prompt was made for this profile: the next request sends the same bytes."""
+        if self._prompt.text:
+            self._prompt_key = self._key(profile)
+            self._prompt = replace(self._prompt, tools=profile.registry.definitions())
+
+    def take_notices(self) -> None:
+        """What others have for the model goes into the history (verdicts on hunks)."""
+        for text in self._ports.notices.take():
+            self.record(SteeringTurn(text, self._ports.clock.now(), source="review"))
+
+    async def run(self, profile: ProviderProfile) -> Finish:
+        """Works until the input is done.
+
+        Raises:
+            LlmError: the model could not be asked, and no further attempt is to be made.
+        """
+        prompt = await self._prepare_prompt(profile)
+        progress = Progress()
+        while True:
+            config = self._config()
+            match next_step(self._position(progress), config):
+                case CallModel():
+                    # A stop is noticed here and not earlier: calls of the last answer get their results first.
+                    await checkpoint_if_cancelled()
+                    self.take_notices()
+                    self._inject_steers()
+                    progress = await self._call_model(profile, config, prompt, progress)
+                case RunTools(calls):
+                    progress = await self._run_tools(profile, config, calls, progress)
+                    self._detect_loop(config)
+                case AnswerCalls(calls, reason):
+                    progress = self._answer_calls(profile, config, calls, progress, reason)
+                case Finish() as finish:
+                    return self._finished(finish, progress)
+                case never:
+                    assert_never(never)
+
+    def _position(self, progress: Progress) -> Position:
+        return Position(
+            last=self.history.turns[-1],
+            answer=progress.answer,
+            rounds=progress.rounds,
+            model_calls=self.history.model_calls,
+            ended_by=progress.ended_by,
+            steering=bool(self._inbox.steers),
+        )
+
+    def _finished(self, finish: Finish, progress: Progress) -> Finish:
+        if finish.limit:
+            self._hub.emit(TurnLimit(finish.limit, finish.count, finish.message))
+        if finish.reason == "completed" and progress.was_denied and not progress.had_effect:
+            return replace(finish, reason="refused")
+        return finish
+
+    # --- the model
+
+    async def _call_model(
+        self, profile: ProviderProfile, config: SessionConfig, prompt: Prompt, progress: Progress
+    ) -> Progress:
+        sent_chars = self._sent_chars(prompt)
+        self._check_context(profile, sent_chars)
+        request = Request(
+            model=profile.model,
+            messages=self.history.messages(prompt.text),
+            provider=profile.id,
+            tools=prompt.tools,
+            reasoning_effort=config.reasoning_effort if profile.supports_reasoning else None,
+            provider_options=profile.provider_options,
+            cache_key=self._session_id,
+        )
+        turn, answer, finish = await self._model.ask(
+            request, config.retry, streaming=profile.supports_streaming
+        )
+        self._meter.observe(sent_chars, finish.usage.input_tokens)
+        self._report_usage(profile, prompt, finish.usage)
+        for message in (*finish.warnings, cut_message(finish.finish_reason)):
+            if message:
+                self._hub.emit(Warning(message, finish.finish_reason.kind))
+        return replace(progress, answer=turn, call_ids=answer.event_ids)
+
+    # --- tools
+
+    async def _run_tools(
+        self,
+        profile: ProviderProfile,
+        config: SessionConfig,
+        parts: Sequence[ToolCallPart],
+        progress: Progress,
+    ) -> Progress:
+        calls = _calls(parts, progress)
+        try:
+            await run_round(calls, self._dispatcher, profile, config)
+        finally:  # a stopped round has its results too
+            self._record_results(calls)
+        done = outcomes(calls)
+        return replace(
+            progress,
+            rounds=progress.rounds + 1,
+            ended_by=next((outcome.ends_loop for outcome in done if outcome.ends_loop), None),
+            was_denied=progress.was_denied or any(outcome.was_denied for outcome in done),
+            had_effect=progress.had_effect or any(outcome.had_effect for outcome in done),
+        )
+
+    def _answer_calls(
+        self,
+        profile: ProviderProfile,
+        config: SessionConfig,
+        parts: Sequence[ToolCallPart],
+        progress: Progress,
+        reason: str,
+    ) -> Progress:
+        calls = _calls(parts, progress)
+        for call in calls:
+            self._dispatcher.answer(call, profile, config, f"Not run. {reason}", "not_run")
+        self._record_results(calls)
+        return replace(progress, rounds=progress.rounds + 1)
+
+    def _record_results(self, calls: Sequence[Call]) -> None:
+        results = tuple(outcome.result for outcome in outcomes(calls))
+        self.record(ToolResultsTurn(results, self._ports.clock.now()))
+
+    def _detect_loop(self, config: SessionConfig) -> None:
+        last = self.history.turns[-2]
+        if not config.enable_loop_detection or not isinstance(last, AssistantTurn):
+            return
+        window = config.loop_detection_window
+        self._signatures = [*self._signatures, *map(signature, last.tool_calls)][-max(window, 1) :]
+        if detect_loop(self._signatures, window):
+            self._signatures = []
+            message = warning(window)
+            self.record(SteeringTurn(message, self._ports.clock.now(), source="loop_detection"))
+            self._hub.emit(LoopDetection(message))
+
+    # --- what goes along
+
+    def _inject_steers(self) -> None:
+        while self._inbox.steers:
+            steer = self._inbox.pop_steer()
+            self.record(SteeringTurn(steer.text, self._ports.clock.now(), images=steer.images))
+            self._hub.emit(SteeringInjected(steer.id, steer.text))
+
+    def _report_usage(self, profile: ProviderProfile, prompt: Prompt, usage: Usage) -> None:
+        self.usage = self.usage + usage
+        tokens = self._meter.estimate_tokens(self._sent_chars(prompt))
+        self._hub.emit(UsageReport(usage, self.usage, tokens, profile.context_window_tokens))
+
+    def _check_context(self, profile: ProviderProfile, chars: int) -> None:
+        tokens = self._meter.estimate_tokens(chars)
+        if message := self._meter.maybe_warning(tokens, profile.context_window_tokens):
+            self._hub.emit(Warning(message, "context"))
+
+    def _sent_chars(self, prompt: Prompt) -> int:
+        return self.history.chars + len(prompt.text)
+
+    async def _prepare_prompt(self, profile: ProviderProfile) -> Prompt:
+        """The prompt and tools of the session; new ones only where something they are made of is new (O6)."""
+        key = self._key(profile)
+        if key != self._prompt_key:
+            build = self._ports.prompts.build
+            text = await build(profile, self._ports.environment, self._config().user_instructions)
+            if text != self._prompt.text:
+                self._ports.recorder.prompt(text)
+            self._prompt = Prompt(text, profile.registry.definitions())
+            self._prompt_key = key
+        return self._prompt
+
+    def _key(self, profile: ProviderProfile) -> PromptKey:
+        tools = tuple(map(profile.registry.lookup, profile.registry.names()))
+        return profile.id, profile.model, tools, self._config().user_instructions
+
+
+def _calls(parts: Sequence[ToolCallPart], progress: Progress) -> list[Call]:
+    return [Call(part, id_, i) for i, (part, id_) in enumerate(zip(parts, progress.call_ids, strict=True))]

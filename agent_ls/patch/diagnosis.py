@@ -1,0 +1,164 @@
+"""What a model needs to know when its lines were not found, or found too often (SEMANTICS 14.3).
+
+Similarity is used here and only here: for words, never to choose a place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from agent_ls.patch.matching import FileLines, places
+from agent_ls.patch.typography import COMPARED_AS, is_blank, right_trimmed, trimmed
+
+CLOSEST_MIN_RATIO = 0.6
+COMPARED_MAX_CHARS = 2000  # above it lines are compared, not characters: the matcher is quadratic
+WORD_MAX_LINES = 2000  # a word on more lines than that says little about a place, and costs much
+TRIED_WINDOWS = 12
+SHOWN_MAX_CHARS = 160
+LISTED_PLACES = 20
+SETTLING_LINE_DISTANCE = 100
+
+_WORD = re.compile(r"\w+")
+_VISIBLE = str.maketrans({" ": "·", "\t": "→", "\r": "␍", "\u00a0": "⍽"})
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How the caller's lines are called in messages, and what settles an ambiguity."""
+
+    theirs: str = "patch"
+    settle: str = "put an @@ line with one of these lines above the change"
+    settle_mark: str = "@@ "
+
+
+class Diagnosis:
+    """Explains failures in one file; its word index is made once, when first needed."""
+
+    def __init__(self, file: FileLines, wording: Wording | None = None) -> None:
+        self._file = file
+        self._wording = wording or Wording()
+        self._words: dict[str, list[int]] | None = None
+
+    def missing(self, old: Sequence[str], new: Sequence[str]) -> str:
+        """Why the old lines are not there: applied already, or where something like them stands."""
+        return self._applied(new) or self._closest(old)
+
+    def ambiguous(self, starts: Sequence[int]) -> str:
+        """The line numbers of all places, and a line above each that tells it from the others."""
+        listed = starts[:LISTED_PLACES]
+        more = f" and {len(starts) - len(listed)} more" if len(starts) > len(listed) else ""
+        numbers = ", ".join(str(at + 1) for at in listed)
+        settling = [(at, self._settling_line(at)) for at in listed]
+        shown = [f"  line {at + 1}: {self._wording.settle_mark}{line}" for at, line in settling if line]
+        advice = f"To choose one, {self._wording.settle}{':' if shown else ', or add context lines.'}"
+        return "\n".join([f"The lines fit at {len(starts)} places: lines {numbers}{more}.", advice, *shown])
+
+    def _applied(self, new: Sequence[str]) -> str:
+        if not has_substance(new):
+            return ""
+        _, found = places(self._file, new)
+        if len(found) != 1:
+            return ""
+        return f"Already applied: the new lines stand in the file from line {found[0] + 1} on. Nothing to do."
+
+    def _closest(self, old: Sequence[str]) -> str:
+        start = self._closest_start(old)
+        if start is None:
+            return "Nothing like these lines is in the file. Read it again before you send the change again."
+        window = self._file.texts[start : start + len(old)]
+        place = f"The closest place is lines {start + 1}-{start + len(window)}."
+        for offset, line in enumerate(old):
+            ours = window[offset] if offset < len(window) else None
+            if ours != line:
+                break
+        else:
+            return place
+        if ours is None:
+            return f"{place} The file ends after line {start + len(window)}."
+        label = self._wording.theirs
+        return "\n".join(
+            [
+                f"{place} First difference at line {start + offset + 1} ({kind_of_difference(line, ours)}):",
+                f"  {label}: {visible(line)}",
+                f"  {'file':<{len(label)}}: {visible(ours)}",
+                "Repeat the lines exactly as they stand in the file.",
+            ]
+        )
+
+    def _closest_start(self, old: Sequence[str]) -> int | None:
+        votes: Counter[int] = Counter()
+        index = self._word_index()
+        for offset, line in enumerate(old):
+            for word in set(_WORD.findall(line)):
+                lines = index.get(word, ())
+                if len(lines) <= WORD_MAX_LINES:
+                    votes.update(at - offset for at in lines if at >= offset)
+        rated = [
+            (similarity(old, self._file.texts[start : start + len(old)]), -start)
+            for start, _ in votes.most_common(TRIED_WINDOWS)
+        ]
+        best, start = max(rated, default=(0.0, 0))
+        return -start if best >= CLOSEST_MIN_RATIO else None
+
+    def _word_index(self) -> dict[str, list[int]]:
+        if self._words is None:
+            self._words = {}
+            for at, line in enumerate(self._file.texts):
+                for word in set(_WORD.findall(line)):
+                    self._words.setdefault(word, []).append(at)
+        return self._words
+
+    def _settling_line(self, start: int) -> str:
+        for at in range(start - 1, max(start - SETTLING_LINE_DISTANCE, 0) - 1, -1):
+            text = self._file.texts[at]
+            if has_substance([text]) and len(places(self._file, [text], levels=(1,))[1]) == 1:
+                return text[:SHOWN_MAX_CHARS]
+        return ""
+
+
+def similarity(one: Sequence[str], other: Sequence[str]) -> float:
+    """0 to 1, of the joined lines."""
+    joined = "\n".join(one), "\n".join(other)
+    if max(map(len, joined)) <= COMPARED_MAX_CHARS:
+        matcher: SequenceMatcher[str] = SequenceMatcher(None, *joined, autojunk=False)
+        return matcher.ratio() if matcher.quick_ratio() >= CLOSEST_MIN_RATIO else 0.0
+    return SequenceMatcher(None, [*map(trimmed, one)], [*map(trimmed, other)], autojunk=False).ratio()
+
+
+def kind_of_difference(theirs: str, ours: str) -> str:
+    """What tells two lines apart, in the words of SEMANTICS 14.3."""
+    if theirs.strip("\r") == ours.strip("\r"):
+        return "line ending"
+    if right_trimmed(theirs) == right_trimmed(ours):
+        return "trailing blanks"
+    if trimmed(theirs) == trimmed(ours):
+        return "tabs against spaces" if ("\t" in theirs) != ("\t" in ours) else "leading blanks"
+    if COMPARED_AS[6](theirs) == COMPARED_AS[6](ours):
+        return "punctuation or blanks"
+    if trimmed(theirs).casefold() == trimmed(ours).casefold():
+        return "letter case"
+    return "text"
+
+
+def visible(line: str) -> str:
+    """The line with its blanks shown: `·` space, `→` tab, `␍` carriage return, `⍽` no-break space."""
+    shown = line.translate(_VISIBLE)
+    return shown if len(shown) <= SHOWN_MAX_CHARS else shown[: SHOWN_MAX_CHARS - 1] + "…"
+
+
+def has_substance(lines: Sequence[str]) -> bool:
+    """False for lines of punctuation only, which stand in many places by chance."""
+    return any(_WORD.search(line) for line in lines)
+
+
+def stands_at(file: FileLines, at: int, added: Sequence[str]) -> bool:
+    """The added lines stand directly before or behind the point where they would be inserted."""
+    wanted = [trimmed(line) for line in added]
+    if not has_substance(added) or all(map(is_blank, added)):
+        return False
+    around = (file.texts[at : at + len(wanted)], file.texts[max(at - len(wanted), 0) : at])
+    return any([*map(trimmed, side)] == wanted for side in around)

@@ -1,0 +1,193 @@
+"""The files of a plan, in memory: given once, changed step by step, compared with the beginning at the end.
+
+Every line remembers which line it was at the beginning, so that hunks tell what was edited and not what a new
+comparison would guess (SEMANTICS 8.1, 10.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from agent_ls.patch.edits import Run
+from agent_ls.patch.errors import Code
+from agent_ls.patch.hunks import FileChange, LineHunk, PlannedFile
+from agent_ls.patch.lines import append_lines, apply_hunks, atomic_hunks, line_hunks
+from agent_ls.patch.unified import is_text
+from agent_ls.text import DecodedText, decode, encode, preferred_ending, split_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """What stands at a path that is no readable file: a folder, a device, a file without permission."""
+
+    reason: str
+    code: Code = "IO"
+
+
+Contents: TypeAlias = bytes | Unreadable | None
+"""What a caller found at a path; None: nothing is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """A text in lines. `origins[i]` is line i's place in the file it came from; None: it was added since."""
+
+    lines: tuple[str, ...]
+    origins: tuple[int | None, ...]
+    form: DecodedText
+
+    @classmethod
+    def of(cls, data: bytes) -> TextFile:
+        form = decode(data)
+        lines = tuple(split_lines(form.text))
+        return cls(lines, tuple(range(len(lines))), form)
+
+    def edited(self, runs: Sequence[Run]) -> TextFile:
+        """With these runs made (sorted, disjoint); endings by SEMANTICS 1.5 and deviation D2."""
+        ending = preferred_ending(self.lines[:1])
+        lines: list[str] = []
+        origins: list[int | None] = []
+        at = 0
+        for run in runs:
+            append_lines(lines, self.lines[at : run.start], ending)
+            origins += self.origins[at : run.start]
+            # Split once more: a patch line may hold a lone CR, which ends a line in a file.
+            added = split_lines("".join(text + ending for text in run.added))
+            if run.without_ending:
+                added[-1] = added[-1].removesuffix(ending)
+            append_lines(lines, added, ending)
+            origins += [None] * len(added)
+            at = run.end
+        append_lines(lines, self.lines[at:], ending)
+        origins += self.origins[at:]
+        return replace(self, lines=tuple(lines), origins=tuple(origins))
+
+    def encoded(self) -> bytes:
+        return encode(replace(self.form, text="".join(self.lines)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A file now. `came_from` is the path at which it began, "" when it was added. `text` once it was edited."""
+
+    data: bytes
+    came_from: str = ""
+    text: TextFile | None = None
+
+
+class Overlay:
+    """Sections are executed against the result of the earlier ones (SEMANTICS 4.1). Paths are resolved ones."""
+
+    def __init__(self, files: Mapping[str, Contents]) -> None:
+        self._base = files
+        self._now: dict[str, _Node | None] = {}
+
+    def contents(self, path: str) -> Contents:
+        if path not in self._now:
+            return self._base[path]
+        node = self._now[path]
+        return node.data if node else None
+
+    def text(self, path: str) -> TextFile:
+        """Precondition: a file is there."""
+        node = self._node(path)
+        return node.text or TextFile.of(node.data)
+
+    def add(self, path: str, data: bytes) -> None:
+        self._now[path] = _Node(data)
+
+    def delete(self, path: str) -> None:
+        self._now[path] = None
+
+    def edit(self, path: str, text: TextFile) -> None:
+        self._now[path] = replace(self._node(path), data=text.encoded(), text=text)
+
+    def move(self, path: str, destination: str) -> None:
+        self._now[destination] = self._node(path)
+        self._now[path] = None
+
+    def changes(self) -> tuple[FileChange, ...]:
+        """What is different from the beginning, by path in the order of the first touch."""
+        return tuple(change for path in self._now if (change := self._change(path)))
+
+    def writes(self) -> tuple[PlannedFile, ...]:
+        """What to do to get there; deletions last (SEMANTICS 8.3)."""
+        planned = [self._write(path, node) for path, node in self._now.items()]
+        wanted = [p for p in planned if p.before != p.after or p.mode_from]
+        return tuple(sorted(wanted, key=lambda p: p.after is None))
+
+    def _node(self, path: str) -> _Node:
+        node = self._now[path] if path in self._now else _Node(_as_bytes(self._base[path]) or b"", path)
+        if node is None:
+            raise ValueError(f"no file at {path}")
+        return node
+
+    def _write(self, path: str, node: _Node | None) -> PlannedFile:
+        before = _as_bytes(self._base[path])
+        if node is None:
+            return PlannedFile(path, before, None)
+        return PlannedFile(
+            path, before, node.data, mode_from=node.came_from if node.came_from != path else ""
+        )
+
+    def _change(self, path: str) -> FileChange | None:
+        before = _as_bytes(self._base[path])
+        node = self._now[path]
+        if node is None:
+            gone = before is not None and not any(self._moved_from(other) == path for other in self._now)
+            return FileChange(path, "delete", before, None, _whole_hunks(before, None)) if gone else None
+        moved_from = self._moved_from(path)
+        if moved_from:
+            source = _as_bytes(self._base[moved_from])
+            hunks = self._hunks(source, node)
+            return FileChange(path, "move", source, node.data, hunks, moved_from, overwritten=before)
+        if before == node.data:
+            return None
+        if before is None:
+            return FileChange(path, "create", None, node.data, _whole_hunks(None, node.data))
+        if node.came_from != path:
+            hunks = _whole_hunks(before, node.data)
+            return FileChange(path, "modify", before, node.data, hunks, replaces_whole=True)
+        return FileChange(path, "modify", before, node.data, self._hunks(before, node))
+
+    def _moved_from(self, path: str) -> str:
+        """The path that this file left for good, "" when it was not moved or another stands there again."""
+        node = self._now[path]
+        if node is None or node.came_from in ("", path):
+            return ""
+        return node.came_from if self.contents(node.came_from) is None else ""
+
+    def _hunks(self, base: bytes | None, node: _Node) -> tuple[LineHunk, ...]:
+        if node.text is None or not is_text(base):
+            return ()
+        base_lines = TextFile.of(base or b"").lines
+        hunks = _edited_hunks(base_lines, node.text)
+        # A last line that lost its ending for a while has one now, and no line was added to tell of it.
+        exact = tuple(apply_hunks(base_lines, hunks)) == node.text.lines
+        return hunks if exact else line_hunks(base_lines, node.text.lines)
+
+
+def _edited_hunks(base_lines: Sequence[str], text: TextFile) -> tuple[LineHunk, ...]:
+    hunks: list[LineHunk] = []
+    after_base = after_now = 0
+    for now, base in [*enumerate(text.origins), (len(text.lines), len(base_lines))]:
+        if base is None:
+            continue
+        if base > after_base or now > after_now:
+            removed, added = base_lines[after_base:base], text.lines[after_now:now]
+            hunks += atomic_hunks(after_base, removed, added)
+        after_base, after_now = base + 1, now + 1
+    return tuple(hunks)
+
+
+def _whole_hunks(before: bytes | None, after: bytes | None) -> tuple[LineHunk, ...]:
+    if not (is_text(before) and is_text(after)):
+        return ()
+    old, new = (split_lines(decode(data or b"").text) for data in (before, after))
+    return line_hunks(old, new)
+
+
+def _as_bytes(contents: Contents) -> bytes | None:
+    return contents if isinstance(contents, bytes) else None

@@ -1,0 +1,193 @@
+"""Carrying hunks over to a text that moved on meanwhile, or saying that they no longer fit (SEMANTICS 11).
+
+Three texts: base (what the hunks were made for), proposed (base with them), current (what the user has now).
+Nothing of current is ever changed outside a placed hunk, and no place is guessed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from agent_ls.patch.hunks import LineHunk
+from agent_ls.patch.lines import apply_hunks, equal_blocks, explicit_endings, line_hunks
+from agent_ls.patch.matching import FileLines, places
+from agent_ls.text import strip_ending
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """`hunk` is in lines of current. `note` is "" or why a person should look at it."""
+
+    hunk: LineHunk
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AlreadyThere:
+    """Current has this change already (the user made it too): it counts as accepted."""
+
+    hunk: LineHunk
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """`hunk` is in lines of base. `current` is what stands about there now: lines [start, end) of current."""
+
+    hunk: LineHunk
+    reason: str
+    start: int
+    end: int
+    current: tuple[str, ...]
+
+
+RebasedHunk: TypeAlias = Placed | AlreadyThere | Conflict
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Current with every proposed change that it did not have yet. `hunks` lead from current to `lines`."""
+
+    lines: tuple[str, ...]
+    hunks: tuple[LineHunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conflicted:
+    """Not all changes fit: nothing was merged."""
+
+    conflicts: tuple[Conflict, ...]
+
+    def describe(self) -> str:
+        """One line for each conflict, with line numbers of current."""
+        return "\n".join(f"lines {c.start + 1}-{max(c.end, c.start + 1)}: {c.reason}" for c in self.conflicts)
+
+
+def rebase(base: Sequence[str], proposed: Sequence[str], current: Sequence[str]) -> Merged | Conflicted:
+    """The changes from base to proposed, made to current. With `current == base` that is `proposed`."""
+    rebased = rebase_hunks(base, line_hunks(base, proposed), current)
+    conflicts = tuple(item for item in rebased if isinstance(item, Conflict))
+    if conflicts:
+        return Conflicted(conflicts)
+    hunks = placed_hunks(rebased)
+    return Merged(tuple(apply_hunks(current, hunks)), hunks)
+
+
+def placed_hunks(rebased: Sequence[RebasedHunk]) -> tuple[LineHunk, ...]:
+    """The hunks to apply to current, sorted; insertions at one point keep the order they have in base."""
+    return tuple(sorted((item.hunk for item in rebased if isinstance(item, Placed)), key=_extent))
+
+
+def rebase_hunks(
+    base: Sequence[str], hunks: Sequence[LineHunk], current: Sequence[str]
+) -> tuple[RebasedHunk, ...]:
+    """What becomes of each hunk, in the order of `hunks` (sorted and disjoint, in lines of base)."""
+    moved = _Moved(base, current)
+    spelled = explicit_endings(base, hunks)
+    rebased = [moved.place(hunk) for hunk in spelled]
+    for at in _overlapping(rebased):
+        rebased[at] = moved.conflict(spelled[at], "another change lands on the same lines")
+    return tuple(rebased)
+
+
+class _Moved:
+    """Where each base line is in current, if anywhere."""
+
+    def __init__(self, base: Sequence[str], current: Sequence[str]) -> None:
+        self._base = base
+        self._current = current
+        self._blocks = equal_blocks(base, current)
+        self._starts = [block.old for block in self._blocks]
+        self._texts: FileLines | None = None
+
+    def image(self, line: int) -> int | None:
+        """The place of a base line; the line before the first and the one after the last are always there."""
+        if line < 0:
+            return -1
+        if line >= len(self._base):
+            return len(self._current)
+        at = bisect_left(self._starts, line + 1) - 1
+        if at < 0:
+            return None
+        block = self._blocks[at]
+        return block.new + line - block.old if line < block.old + block.length else None
+
+    def place(self, hunk: LineHunk) -> RebasedHunk:
+        before, after = self.image(hunk.base_start - 1), self.image(hunk.base_end)
+        if before is not None and after is not None and self._lines(before + 1, after) == hunk.added:
+            return AlreadyThere(hunk)
+        if hunk.removed:
+            return self._place_removal(hunk)
+        if before is not None:
+            note = "" if after == before + 1 else "text was typed where these lines go"
+            return self._placed(hunk, before + 1, before + 1, note)
+        if after is not None:
+            return self._placed(hunk, after, after, "")
+        return self.conflict(hunk, "the lines around it are gone")
+
+    def conflict(self, hunk: LineHunk, reason: str) -> Conflict:
+        left, right = self._nearest(hunk)
+        start = (-1 if left is None else left[1]) + 1
+        end = len(self._current) if right is None else right[1]
+        return Conflict(hunk, reason, start, max(start, end), self._lines(start, end))
+
+    def _place_removal(self, hunk: LineHunk) -> RebasedHunk:
+        images = [self.image(line) for line in range(hunk.base_start, hunk.base_end)]
+        first = images[0]
+        if first is not None and images == list(range(first, first + len(images))):
+            return self._placed(hunk, first, first + len(images), "")
+        return self._search(hunk) or self.conflict(hunk, "the lines it changes were changed")
+
+    def _search(self, hunk: LineHunk) -> Placed | None:
+        """Rule 5: the removed lines with the nearest surviving lines around them, exactly once in current."""
+        left, right = self._nearest(hunk)
+        head = [] if left is None else [self._base[left[0]]]
+        tail = [] if right is None else [self._base[right[0]]]
+        pattern = [*head, *hunk.removed, *tail]
+        if self._texts is None:
+            self._texts = FileLines([strip_ending(line) for line in self._current])
+        _, found = places(self._texts, [strip_ending(line) for line in pattern], levels=(1, 2))
+        if len(found) != 1:
+            return None
+        start = found[0] + len(head)
+        return self._placed(hunk, start, start + len(hunk.removed), "found elsewhere in the file")
+
+    def _nearest(self, hunk: LineHunk) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
+        """The nearest surviving base line before and after the hunk, each with its place in current."""
+        at = bisect_left(self._starts, hunk.base_start)
+        left = right = None
+        if at:
+            block = self._blocks[at - 1]
+            line = min(block.old + block.length, hunk.base_start) - 1
+            left = (line, block.new + line - block.old)
+        for block in self._blocks[max(at - 1, 0) :]:
+            if block.old + block.length > hunk.base_end:
+                line = max(block.old, hunk.base_end)
+                right = (line, block.new + line - block.old)
+                break
+        return left, right
+
+    def _placed(self, hunk: LineHunk, start: int, end: int, note: str) -> Placed:
+        return Placed(LineHunk(start, end, self._lines(start, end), hunk.added), note)
+
+    def _lines(self, start: int, end: int) -> tuple[str, ...]:
+        return tuple(self._current[start:end])
+
+
+def _overlapping(rebased: Sequence[RebasedHunk]) -> set[int]:
+    """Which hunks would land on one another, all that take part."""
+    placed = [(_extent(item.hunk), at) for at, item in enumerate(rebased) if isinstance(item, Placed)]
+    clashing: set[int] = set()
+    furthest, owner = 0, -1
+    for (start, end), at in sorted(placed):
+        if start < furthest:
+            clashing |= {at, owner}
+        if end > furthest:
+            furthest, owner = end, at
+    return clashing
+
+
+def _extent(hunk: LineHunk) -> tuple[int, int]:
+    return hunk.base_start, hunk.base_end

@@ -1,0 +1,205 @@
+"""old_string -> new_string in a file's bytes: one place, all, or a reason why not. Never opens a file.
+
+Rules: SEMANTICS 12. Bytes outside the replaced span stay as they are: endings, byte order mark, encoding,
+undecodable bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import replace as with_fields
+from typing import Literal, TypeAlias
+
+from agent_ls.patch.diagnosis import Diagnosis, Wording, has_substance
+from agent_ls.patch.errors import PatchError
+from agent_ls.patch.hunks import LineHunk
+from agent_ls.patch.ladder import Haystack, MatchedWith, Span, climb
+from agent_ls.patch.lines import line_hunks
+from agent_ls.patch.omission import omission_marker
+from agent_ls.patch.unified import is_text
+from agent_ls.text import DecodedText, decode, encode, split_lines
+
+__all__ = ["Edit", "MatchedWith", "Occurrence", "Replaced", "replace", "replace_each"]
+
+Occurrence: TypeAlias = Literal["only", "first", "last", "all"]
+_CHOOSABLE: tuple[MatchedWith, ...] = ("exact", "line endings")  # looser matches must be the only one
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_WORDING = Wording(
+    theirs="old_string",
+    settle="make old_string longer, up to a line that only one place has, or set replace_all",
+    settle_mark="above it is ",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """`occurrence` "only" refuses when there are several places."""
+
+    old: str
+    new: str
+    occurrence: Occurrence = "only"
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """The new content, nothing written yet.
+
+    `count` replacements were made; `matched_with` names the loosest rung that was needed ("exact" is none).
+    `first_line` to `last_line` are the changed lines of the new content, from 1; where lines were only removed
+    both are the line that now stands there. `hunks` lead from the old lines to the new ones.
+    """
+
+    content: bytes
+    count: int
+    matched_with: MatchedWith
+    first_line: int
+    last_line: int
+    hunks: tuple[LineHunk, ...]
+
+
+def replace(
+    data: bytes | None, old: str, new: str, *, replace_all: bool = False, occurrence: Occurrence = "only"
+) -> Replaced:
+    """One edit of a file; `data` None is a missing file, which an empty `old` creates.
+
+    Raises:
+        PatchError: NO_CHANGE, FILE_MISSING, FILE_EXISTS, NOT_TEXT, OMISSION, AMBIGUOUS, CONTEXT_NOT_FOUND,
+            PARSE (lone surrogates).
+    """
+    return replace_each(data, [Edit(old, new, "all" if replace_all else occurrence)])
+
+
+def replace_each(data: bytes | None, edits: Sequence[Edit]) -> Replaced:
+    """All edits, each in the result of the one before, or none.
+
+    Raises:
+        PatchError: as `replace`; `chunk` is the number of the edit when there are several.
+    """
+    content, count = data, 0
+    rungs: list[MatchedWith] = ["exact"]
+    for number, edit in enumerate(edits, 1):
+        try:
+            content, made, rung = _edited(content, edit)
+        except PatchError as error:
+            raise _numbered_error(error, number, len(edits)) from None
+        count += made
+        rungs.append(rung)
+    if content is None or content == data:
+        raise PatchError.of("NO_CHANGE", "The edit changes nothing: the file already reads like that.")
+    hunks = line_hunks(_lines(data), _lines(content))
+    first, last = _changed_lines(hunks)
+    loosest = next((rung for rung in rungs if rung != "exact"), rungs[0])
+    return Replaced(content, count, loosest, first, last, hunks)
+
+
+def _edited(data: bytes | None, edit: Edit) -> tuple[bytes, int, MatchedWith]:
+    if edit.old == edit.new:
+        raise PatchError.of(
+            "NO_CHANGE", "old_string and new_string are the same: there is nothing to change."
+        )
+    _check_arguments(edit)
+    if data is None and edit.old:
+        raise PatchError.of("FILE_MISSING", "The file does not exist. An empty old_string creates it.")
+    form = decode(data or b"")
+    if not edit.old:
+        if form.text:
+            detail = "Give the text to replace in old_string, or write the whole file with write_file."
+            raise PatchError.of("FILE_EXISTS", "old_string is empty, but the file is not.", detail=detail)
+        return encode(with_fields(form, text=edit.new)), 1, "exact"
+    if not is_text(data):
+        raise PatchError.of("NOT_TEXT", "The file is binary: it cannot be edited as text.")
+    spans, rung = _spans(form, edit)
+    return encode(with_fields(form, text=_spliced(form.text, spans))), len(spans), rung
+
+
+def _check_arguments(edit: Edit) -> None:
+    if _SURROGATE.search(edit.old + edit.new):
+        raise PatchError.of(
+            "PARSE", "old_string or new_string holds lone surrogates, which no file can hold."
+        )
+    marker = omission_marker(edit.new.split("\n"), edit.old.split("\n"))
+    if marker:
+        raise PatchError.of(
+            "OMISSION",
+            f"new_string leaves code out: {marker.strip()}",
+            detail="Write the code itself: what stands in new_string is what the file will hold.",
+        )
+
+
+def _spans(form: DecodedText, edit: Edit) -> tuple[list[Span], MatchedWith]:
+    haystack = Haystack(form.text)
+    for rung, spans in climb(haystack, edit.old, edit.new):
+        if not spans:
+            continue
+        if len(spans) == 1:
+            return spans, rung
+        if edit.occurrence == "only" or rung not in _CHOOSABLE:
+            raise _ambiguous(haystack, spans)
+        chosen = {"first": spans[:1], "last": spans[-1:], "all": spans}
+        return chosen[edit.occurrence], rung
+    raise _not_found(haystack, edit)
+
+
+def _spliced(text: str, spans: Sequence[Span]) -> str:
+    parts = []
+    at = 0
+    for span in spans:
+        parts += [text[at : span.start], span.new]
+        at = span.end + (0 if span.new else _line_break_left(text, span))
+    return "".join([*parts, text[at:]])
+
+
+def _line_break_left(text: str, span: Span) -> int:
+    """Length of the ending to remove with whole lines that are deleted, so that no blank line remains (12.4)."""
+    begins_line = span.start == 0 or text[span.start - 1] in "\r\n"
+    if not begins_line or span.start == span.end or text[span.end - 1] in "\r\n":
+        return 0
+    rest = text[span.end : span.end + 2]
+    return 2 if rest == "\r\n" else 1 if rest[:1] in ("\r", "\n") else 0
+
+
+def _ambiguous(haystack: Haystack, spans: Sequence[Span]) -> PatchError:
+    lines = [haystack.line_at(span.start) for span in spans]
+    return PatchError.of(
+        "AMBIGUOUS",
+        f"old_string was found {len(spans)} times.",
+        detail=Diagnosis(haystack.file, _WORDING).ambiguous(lines),
+    )
+
+
+def _not_found(haystack: Haystack, edit: Edit) -> PatchError:
+    message = "old_string was not found in the file."
+    if has_substance([edit.new]) and haystack.text.count(edit.new) == 1:
+        line = haystack.line_at(haystack.text.index(edit.new)) + 1
+        detail = f"Already applied: new_string stands in the file at line {line}. Nothing to do."
+    else:
+        lines = [line.removesuffix("\r") for line in edit.old.removesuffix("\n").split("\n")]
+        detail = Diagnosis(haystack.file, _WORDING).missing(lines, [])
+    return PatchError.of("CONTEXT_NOT_FOUND", message, detail=detail)
+
+
+def _numbered_error(error: PatchError, number: int, count: int) -> PatchError:
+    if count == 1:
+        return error
+    return PatchError(
+        [
+            with_fields(p, chunk=number, message=f"Edit {number} of {count}: {p.message}")
+            for p in error.problems
+        ]
+    )
+
+
+def _lines(data: bytes | None) -> list[str]:
+    return split_lines(decode(data or b"").text)
+
+
+def _changed_lines(hunks: Sequence[LineHunk]) -> tuple[int, int]:
+    if not hunks:
+        return 1, 1
+    growth = sum(len(hunk.added) - len(hunk.removed) for hunk in hunks[:-1])
+    first = hunks[0].base_start + 1
+    last = hunks[-1].base_start + growth + len(hunks[-1].added)
+    return first, max(first, last)

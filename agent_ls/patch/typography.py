@@ -1,0 +1,103 @@
+"""Characters that look alike: how texts are compared loosely, and how the file's own spelling survives.
+
+Rules: SEMANTICS 3.1 (levels 2 to 4), R14 (levels 5 and 6), deviation D9.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from difflib import SequenceMatcher
+from types import MappingProxyType
+
+from agent_ls.text import WHITE_SPACE
+
+CARRY_MIN_RATIO = 0.6
+CARRY_MIN_BLOCK_CHARS = 3
+CARRY_MAX_CHARS = 2000  # SequenceMatcher is quadratic; no one types curly quotes into minified lines
+
+_MAPPED = str.maketrans(
+    {
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
+        **dict.fromkeys("\u2018\u2019\u201a\u201b", "'"),
+        **dict.fromkeys("\u201c\u201d\u201e\u201f", '"'),
+        **dict.fromkeys("\u00a0\u202f\u205f\u3000", " "),
+        **{chr(code): " " for code in range(0x2002, 0x200B)},
+    }
+)
+_ALSO_MAPPED = str.maketrans({"«": '"', "»": '"', **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad")})
+_BLANKS = re.compile(f"[{re.escape(WHITE_SPACE)}]+")
+
+
+def plain(text: str) -> str:
+    """Typographic dashes, quotes and spaces as ASCII; the length stays."""
+    return text if text.isascii() else text.translate(_MAPPED)
+
+
+def right_trimmed(text: str) -> str:
+    return text.rstrip(WHITE_SPACE)
+
+
+def trimmed(text: str) -> str:
+    return text.strip(WHITE_SPACE)
+
+
+def is_blank(text: str) -> bool:
+    return not text.strip(WHITE_SPACE)
+
+
+def _exact(text: str) -> str:
+    return text
+
+
+def _trimmed_plain(text: str) -> str:
+    return plain(text.strip(WHITE_SPACE))
+
+
+def _folded(text: str) -> str:
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", plain(text)).translate(_ALSO_MAPPED)
+    return _BLANKS.sub(" ", text).strip(WHITE_SPACE)
+
+
+def _without_blanks(text: str) -> str:
+    return _folded(text).replace(" ", "")
+
+
+def _composed_plain(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFC", plain(text))
+
+
+COMPOSED_LEVEL = 7  # of edit_file alone: typography and composition, leading blanks counted
+COMPARED_AS: MappingProxyType[int, Callable[[str], str]] = MappingProxyType(
+    {
+        1: _exact,
+        2: right_trimmed,
+        3: trimmed,
+        4: _trimmed_plain,
+        5: _folded,
+        6: _without_blanks,
+        COMPOSED_LEVEL: lambda text: _composed_plain(right_trimmed(text)),
+    }
+)
+"""Level -> what two lines must have in common at that level."""
+
+
+def keep_spelling(patch_line: str, file_line: str, added: str) -> str:
+    """`added` with the file's spelling of the characters it shares with the removed line (D9).
+
+    `patch_line` is the removed line as the patch has it, `file_line` as the file has it. Returns `added` as it
+    is unless the two differ in typography only.
+    """
+    theirs, ours = trimmed(patch_line), trimmed(file_line)
+    if theirs == ours or plain(theirs) != plain(ours) or max(len(added), len(theirs)) > CARRY_MAX_CHARS:
+        return added
+    matcher = SequenceMatcher(None, theirs, added, autojunk=False)
+    if matcher.ratio() < CARRY_MIN_RATIO:
+        return added
+    kept = list(added)
+    for block in matcher.get_matching_blocks():
+        if block.size >= CARRY_MIN_BLOCK_CHARS:
+            kept[block.b : block.b + block.size] = ours[block.a : block.a + block.size]
+    return "".join(kept)

@@ -1,0 +1,56 @@
+"""Profiles by provider name: one row for each family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TypeAlias
+
+from agent_ls.profiles.anthropic.profile import anthropic_profile
+from agent_ls.profiles.base import ProviderProfile
+from agent_ls.profiles.family import DEFAULT_OPTIONS, NO_FACTS, ModelFacts, ProfileOptions
+from agent_ls.profiles.openai.profile import openai_profile
+
+Builder: TypeAlias = Callable[[str, ModelFacts, ProfileOptions], ProviderProfile]
+
+WALKTHROUGH_WINDOW_TOKENS = 200_000
+
+
+class UnknownProviderError(Exception):
+    """No profile of that name."""
+
+    def __init__(self, provider: str) -> None:
+        super().__init__(f"Unknown provider {provider!r}. Known providers: {', '.join(PROFILES)}.")
+        self.provider = provider
+
+
+def create_profile(
+    provider: str, model: str = "", *, facts: ModelFacts = NO_FACTS, options: ProfileOptions = DEFAULT_OPTIONS
+) -> ProviderProfile:
+    """A new profile with a registry of its own; `model` "" is the family's default.
+
+    Raises:
+        UnknownProviderError
+    """
+    builder = PROFILES.get(provider)
+    if builder is None:
+        raise UnknownProviderError(provider)
+    return builder(model, facts, options)
+
+
+def walkthrough_profile(model: str, facts: ModelFacts, options: ProfileOptions) -> ProviderProfile:
+    """The built-in walkthrough model (H14) speaks as Anthropic's models do, with none of their options."""
+    return replace(
+        anthropic_profile(model or "walkthrough", facts, options),
+        id="walkthrough",
+        context_window_tokens=facts.context_window_tokens or WALKTHROUGH_WINDOW_TOKENS,
+        provider_options={},
+        supports_reasoning=False,
+        display_name=facts.display_name or "Walkthrough (built in, no AI)",
+    )
+
+
+PROFILES: Mapping[str, Builder] = MappingProxyType(
+    {"anthropic": anthropic_profile, "openai": openai_profile, "walkthrough": walkthrough_profile}
+)

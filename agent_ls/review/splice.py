@@ -1,0 +1,88 @@
+"""The one place where two texts differ, at whole lines. Local in cost: what is equal is compared in C.
+
+A keystroke in a file of 50,000 lines must not be answered by a comparison of 50,000 lines in Python.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agent_ls.text import split_lines
+
+
+@dataclass(frozen=True, slots=True)
+class TextSplice:
+    """Characters [start, start + len(removed)) of the old text give way to `added`; both ends lie between lines."""
+
+    start: int
+    removed: str
+    added: str
+
+
+@dataclass(frozen=True, slots=True)
+class LineSplice:
+    """Lines [start, end) of the old lines give way to `lines`."""
+
+    start: int
+    end: int
+    lines: tuple[str, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        return self.start == self.end and not self.lines
+
+
+def text_splice(old: str, new: str) -> TextSplice:
+    """The smallest splice at line borders; where it could slide, the last place (equal heads are taken first)."""
+    head = _common_head(old, new)
+    while not (_begins_line(old, head) and _begins_line(new, head)):
+        head -= 1
+    tail = _common_tail(old, new, min(len(old), len(new)) - head)
+    while not (_begins_line(old, len(old) - tail) and _begins_line(new, len(new) - tail)):
+        tail -= 1
+    return TextSplice(head, old[head : len(old) - tail], new[head : len(new) - tail])
+
+
+def line_splice(old: str, new: str) -> LineSplice:
+    """The same, in lines of the old text."""
+    splice = text_splice(old, new)
+    start = line_count(old[: splice.start])
+    return LineSplice(start, start + line_count(splice.removed), tuple(split_lines(splice.added)))
+
+
+def line_count(text: str) -> int:
+    """`len(split_lines(text))`, without making them."""
+    ends = text.count("\n") + text.count("\r") - text.count("\r\n")
+    return ends + (1 if text and not text.endswith(("\n", "\r")) else 0)
+
+
+def _begins_line(text: str, at: int) -> bool:
+    """True where a line begins or the text ends after a line."""
+    if at == 0:
+        return True
+    if text[at - 1] == "\r":
+        return text[at : at + 1] != "\n"
+    return text[at - 1] == "\n" or at == len(text)
+
+
+def _common_head(a: str, b: str) -> int:
+    low, high = 0, min(len(a), len(b))
+    # Halving the length that is compared: each slice is compared in C, all together twice the text at most.
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _common_tail(a: str, b: str, most: int) -> int:
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a[len(a) - middle : len(a) - low] == b[len(b) - middle : len(b) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -1,0 +1,70 @@
+"""The server put together: workbench, editor host, senders, routes. A list of what is given to whom."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeAlias
+
+from lsprotocol import types as lsp
+
+from agent_ls.loop.ids import new_id
+from agent_ls.server.answers import Answers
+from agent_ls.server.client_requests import ClientRequests
+from agent_ls.server.context import Context
+from agent_ls.server.editor_host import LspEditorHost
+from agent_ls.server.event_sender import EventSenders
+from agent_ls.server.features import editor, prompts, review, sessions, terminals
+from agent_ls.server.from_lsp import maybe_path
+from agent_ls.server.rpc import Route, Router
+from agent_ls.server.seams import Bench
+from agent_ls.server.server import AgentServer
+
+log = logging.getLogger(__name__)
+
+Start: TypeAlias = Callable[[Callable[[], Awaitable[None]]], None]
+OpenBench: TypeAlias = Callable[[LspEditorHost, dict[str, Any]], tuple[Bench, Sequence[str]]]
+"""Makes the workbench from the settings as the editor sent them; and says what was wrong with those."""
+
+ROUTES: tuple[Route, ...] = (
+    *sessions.ROUTES,
+    *prompts.ROUTES,
+    *review.ROUTES,
+    *terminals.ROUTES,
+    *editor.ROUTES,
+)
+
+
+def assemble(server: AgentServer, start: Start, open_bench: OpenBench) -> tuple[Bench, Router]:
+    protocol, host = server.protocol, server.host
+    options = protocol.options.get("agentLs") if isinstance(protocol.options, dict) else None
+    bench, problems = open_bench(host, options if isinstance(options, dict) else {})
+    client_id = new_id("c")
+    senders = EventSenders(send=protocol.send_event, drain=server.writer.drain, start=start)
+    requests = ClientRequests(
+        client_id,
+        protocol.client,
+        send=protocol.send_event,
+        session_id=lambda: senders.any_session_id,
+        start=start,
+    )
+    host.attach(bench.review, requests)
+    context = Context(bench, host, protocol.client, client_id, _root(server), senders, requests)
+    for problem in (*problems, *_mismatch(server)):
+        message = lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=problem)
+        protocol.notify(lsp.WINDOW_SHOW_MESSAGE, message)
+    return bench, Router(ROUTES, context, Answers(start))
+
+
+def _root(server: AgentServer) -> str:
+    documents = server.protocol.documents
+    uris = (*(folder.uri for folder in documents.folders.values()), documents.root_uri or "")
+    return next((path for uri in uris if (path := maybe_path(uri))), "")
+
+
+def _mismatch(server: AgentServer) -> Sequence[str]:
+    if not server.protocol.client.version_mismatch:
+        return ()
+    return (
+        "This editor plugin and agent-ls speak different versions; update both. Until then only edits work.",
+    )

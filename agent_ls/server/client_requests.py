@@ -1,0 +1,119 @@
+"""What one client is asked to do: the event `client_request`, and the one answer it gets (PROTOCOL, Rules).
+
+Not recorded, never replayed. No answer by the deadline is an ordinary outcome. A late, foreign or second answer is
+refused, so that nothing is done twice. Only what the client announced is asked of it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import anyio
+
+from agent_ls.environments.editor_host import OpenDocument
+from agent_ls.loop.ids import new_id
+from agent_ls.server import to_lsp
+from agent_ls.server.errors import NothingPendingError
+from agent_ls.server.hello import ClientAbilities
+
+log = logging.getLogger(__name__)
+
+DEADLINE_MS = 5_000  # formatters and hooks run on save
+
+
+@dataclass(slots=True)
+class _Pending:
+    answered: anyio.Event = field(default_factory=anyio.Event)
+    result: dict[str, Any] | None = None
+    error: str | None = None
+
+
+class ClientRequests:
+    """`send` writes an event to the client; `session_id` names a session that it is subscribed to, or ""."""
+
+    def __init__(
+        self,
+        client_id: str,
+        client: ClientAbilities,
+        *,
+        send: Callable[[bytes], None],
+        session_id: Callable[[], str],
+        start: Callable[[Callable[[], Awaitable[None]]], None],
+        deadline_ms: int = DEADLINE_MS,
+    ) -> None:
+        self._deadline_ms = deadline_ms
+        self._client_id = client_id
+        self._client = client
+        self._send = send
+        self._session_id = session_id
+        self._start = start
+        self._pending: dict[str, _Pending] = {}
+
+    def answer(self, request_id: str, result: dict[str, Any] | None, error: str | None) -> None:
+        """
+        Raises:
+            NothingPendingError: no such request waits for an answer.
+        """
+        pending = self._pending.pop(request_id, None)
+        if pending is None:
+            raise NothingPendingError(
+                f"no request {request_id} waits for an answer",
+                "it was answered, its deadline is over, or never made",
+            )
+        pending.result, pending.error = result, error
+        pending.answered.set()
+
+    # -- ClientActions (editor_host.py)
+
+    def check_time(self, paths: Sequence[str]) -> None:
+        params = {"uris": [to_lsp.uri(path) for path in paths]}
+
+        async def ask() -> None:
+            await self._ask("checkTime", params)
+
+        if paths and self._client.is_rich:
+            self._start(ask)
+
+    async def save(self, documents: Sequence[OpenDocument]) -> None:
+        """Each only while it has the version named: then its unsaved changes are those we know of."""
+        if documents and self._client.save:
+            named = [
+                {"uri": to_lsp.uri(document.path), "version": document.version} for document in documents
+            ]
+            await self._ask("save", {"documents": named})
+
+    async def _ask(self, what: str, params: dict[str, Any]) -> dict[str, Any] | None:
+        """The client's result; None when it gave an error, or nothing by the deadline, or is not there."""
+        session_id = self._session_id()
+        if not session_id:
+            return None  # it subscribed to nothing: it does not listen
+        request_id = new_id("cr")
+        pending = self._pending[request_id] = _Pending()
+        data = {
+            "requestId": request_id,
+            "clientId": self._client_id,
+            "what": what,
+            "params": params,
+            "deadlineMs": self._deadline_ms,
+        }
+        self._send(_event(session_id, data))
+        try:
+            with anyio.move_on_after(self._deadline_ms / 1000):
+                await pending.answered.wait()
+        finally:
+            self._pending.pop(request_id, None)
+        if pending.error is not None or not pending.answered.is_set():
+            log.warning("the client did not do %s: %s", what, pending.error or "no answer in time")
+            return None
+        return pending.result or {}
+
+
+def _event(session_id: str, data: dict[str, Any]) -> bytes:
+    timestamp = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    event = {"sessionId": session_id, "kind": "client_request", "timestamp": timestamp, "data": data}
+    return json.dumps(event, separators=(",", ":")).encode()

@@ -1,0 +1,301 @@
+"""ADAPTER EditorHost over the language server protocol: open documents, and edits that are believed when seen.
+
+`workspace/applyEdit` carries one versioned edit of one document; what becomes of it is decided by
+review/inflight.py from the answer and the `didChange`s, in the order in which they came. One edit per document
+is on its way at a time. What was applied is told to the ledger in two parts: ours, then what the user typed
+meanwhile. Everything here but the waiting is synchronous and runs on the event loop's thread.
+"""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+import anyio
+from lsprotocol import types as lsp
+
+from agent_ls.environments.base import Attribution
+from agent_ls.environments.editor_host import LineEdit, OpenDocument
+from agent_ls.environments.errors import EditRefusedError, StaleFileError
+from agent_ls.review import inflight
+from agent_ls.server import to_lsp
+from agent_ls.server.foreign_locks import held_elsewhere
+from agent_ls.server.from_lsp import maybe_path
+from agent_ls.server.jsonrpc import AgentProtocol
+from agent_ls.server.saving import Savable, unsaved_note
+from agent_ls.text import split_lines
+
+Sleep: TypeAlias = Callable[[float], Awaitable[None]]
+
+
+class DocumentListener(Protocol):
+    """Who keeps the ledger. Plain calls, in the order of what happened; must not raise."""
+
+    def document_opened(self, path: str, text: str) -> None: ...
+
+    def document_closed(self, path: str) -> None: ...
+
+    def user_edit(self, path: str, text: str) -> None:
+        """The document's text now; what changed since the last call is the user's."""
+        ...
+
+    def agent_edit(
+        self, path: str, before: str | None, after: str | None, attribution: Attribution
+    ) -> None: ...
+
+    def undo_applied(self, path: str, before: str, after: str) -> None:
+        """An edit that the ledger itself asked for (an attribution without a call) is in the document."""
+        ...
+
+
+class ClientActions(Protocol):
+    """What a rich client does for us (client_requests.py). Neither raises."""
+
+    def check_time(self, paths: Sequence[str]) -> None:
+        """Asks it to reload these files where it shows them; does not wait."""
+        ...
+
+    async def save(self, documents: Sequence[OpenDocument]) -> None:
+        """Asks it to save these documents as they are here, and waits for its answer for a while."""
+        ...
+
+
+@dataclass(slots=True)
+class _Flight:
+    """An edit on its way. `outcome` is set once; `settling` when the settling time has begun."""
+
+    attribution: Attribution
+    machine: inflight.InFlightEdit
+    answered: anyio.Event = field(default_factory=anyio.Event)
+    settling: anyio.Event = field(default_factory=anyio.Event)
+    decided: anyio.Event = field(default_factory=anyio.Event)
+    outcome: inflight.Applied | inflight.Stale | inflight.Refused | None = None
+
+
+@dataclass(slots=True)
+class _Tracked:
+    """An open document. `told` is the text that the ledger knows of; `unsaved` what changed since the last save."""
+
+    uri: str
+    path: str
+    told: str
+    saving: Savable
+    flight: _Flight | None = None
+    lock: anyio.Lock = field(default_factory=anyio.Lock)
+
+
+class LspEditorHost:
+    """`sleep` waits seconds; tests have another."""
+
+    def __init__(self, protocol: AgentProtocol, sleep: Sleep = anyio.sleep) -> None:
+        self._protocol = protocol
+        self._sleep = sleep
+        self._tracked: dict[str, _Tracked] = {}
+        self._real: dict[str, str] = {}
+        self._unsynced: frozenset[str] = frozenset()
+        self._listener: DocumentListener | None = None
+        self._actions: ClientActions | None = None
+
+    def attach(self, listener: DocumentListener, actions: ClientActions) -> None:
+        """The ledger and the client's abilities are there; the ledger learns what is open already."""
+        self._listener, self._actions = listener, actions
+        for tracked in self._tracked.values():
+            listener.document_opened(tracked.path, tracked.told)
+
+    # -- what the editor tells (features/documents.py, features/review.py)
+
+    def opened(self, uri: str) -> None:
+        document, path = self._protocol.documents.maybe_open(uri), maybe_path(uri)
+        if document is None or path is None:
+            return  # an unnamed buffer, a notebook cell: no file that a tool could name
+        self.closed(uri)
+        self._tracked[path] = _Tracked(uri, path, document.source, Savable(path, document.source))
+        self._real[os.path.realpath(path)] = path
+        if self._listener:
+            self._listener.document_opened(path, document.source)
+
+    def changed(self, uri: str) -> None:
+        tracked, document = self._tracked.get(maybe_path(uri) or ""), self._protocol.documents.maybe_open(uri)
+        if tracked is None or document is None:
+            return
+        if tracked.flight:
+            self._feed(tracked, inflight.Observed(document.version or 0, document.source))
+        else:
+            self._tell_user_edit(tracked, document.source)
+
+    def saved(self, uri: str) -> None:
+        if (tracked := self._tracked.get(maybe_path(uri) or "")) and (document := self._document(tracked)):
+            tracked.saving = Savable(tracked.path, document.text)
+
+    def closed(self, uri: str) -> None:
+        tracked = self._tracked.pop(maybe_path(uri) or "", None)
+        if tracked is None:
+            return
+        self._real = {real: path for real, path in self._real.items() if path != tracked.path}
+        if tracked.flight:
+            self._feed(tracked, inflight.Closed())
+        if self._listener:
+            self._listener.document_closed(tracked.path)
+
+    def editor_state(self, unsynced: Sequence[str]) -> None:
+        paths = (maybe_path(uri) for uri in unsynced)
+        self._unsynced = frozenset(os.path.realpath(path) for path in paths if path)
+
+    # -- EditorHost
+
+    def open_document(self, path: str) -> OpenDocument | None:
+        # An editor may have opened the file by another name: a link to it, or to a folder above it.
+        tracked = self._tracked.get(path) or self._tracked.get(self._real.get(os.path.realpath(path), ""))
+        return self._document(tracked) if tracked else None
+
+    def open_documents(self) -> Sequence[OpenDocument]:
+        return [document for tracked in self._tracked.values() if (document := self._document(tracked))]
+
+    def blocked(self, path: str) -> str:
+        if os.path.realpath(path) in self._unsynced:
+            return "the editor has it open with unsaved changes that it does not share with agent-ls"
+        return held_elsewhere(path)
+
+    async def apply_edit(
+        self, document: OpenDocument, edits: Sequence[LineEdit], attribution: Attribution
+    ) -> OpenDocument:
+        tracked = self._tracked.get(document.path)
+        if tracked is None:
+            raise EditRefusedError(document.path, "it was closed meanwhile")
+        async with tracked.lock:
+            current = self._current(tracked, document)
+            expected = _edited(current.text, edits)
+            if expected == current.text:
+                return current
+            flight = tracked.flight = _Flight(
+                attribution, inflight.send(current.text, expected, current.version)
+            )
+            request = self._send(tracked, current, edits, attribution)
+            request.add_done_callback(lambda answer: self._answered(tracked, flight, answer))
+            # Who cancels waits until it is known what became of the edit: it is in the user's document, or not.
+            with anyio.CancelScope(shield=True):
+                await self._landing(tracked, flight)
+            match flight.outcome:
+                case inflight.Applied(_, observed, version):
+                    return OpenDocument(tracked.path, version, observed)
+                case inflight.Refused(reason):
+                    request.cancel()  # where a person is still asked, it must not be done any more
+                    raise EditRefusedError(document.path, reason)
+                case _:
+                    raise StaleFileError(document.path, "the user changed it meanwhile")
+
+    async def files_changed(self, paths: Sequence[str]) -> None:
+        if self._actions:
+            self._actions.check_time(paths)
+
+    async def save_before_command(self) -> str:
+        return await unsaved_note(self._savable, self._actions.save if self._actions else None)
+
+    # -- inside
+
+    def _savable(self) -> list[tuple[Savable, OpenDocument]]:
+        documents = ((tracked.saving, self._document(tracked)) for tracked in self._tracked.values())
+        return [(saving, document) for saving, document in documents if document]
+
+    def _document(self, tracked: _Tracked) -> OpenDocument | None:
+        found = self._protocol.documents.maybe_open(tracked.uri)
+        return OpenDocument(tracked.path, found.version or 0, found.source) if found else None
+
+    def _current(self, tracked: _Tracked, document: OpenDocument) -> OpenDocument:
+        """The document as it must be for the edit to be sent."""
+        current = self._document(tracked) if self._tracked.get(tracked.path) is tracked else None
+        if current is None:
+            raise EditRefusedError(document.path, "it was closed meanwhile")
+        if self._protocol.client.apply_edit_refused:
+            raise EditRefusedError(document.path, "this editor does not apply edits of a language server")
+        if current.version != document.version:
+            raise StaleFileError(document.path, "the user changed it meanwhile")
+        return current
+
+    async def _landing(self, tracked: _Tracked, flight: _Flight) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._settle, tracked, flight)
+            tasks.start_soon(self._time_out_unanswered, tracked, flight)
+            tasks.start_soon(self._time_out_unseen, tracked, flight)
+            await flight.decided.wait()
+            tasks.cancel_scope.cancel()
+
+    def _send(
+        self, tracked: _Tracked, current: OpenDocument, edits: Sequence[LineEdit], attribution: Attribution
+    ) -> Future[Any]:
+        client = self._protocol.client
+        changes = to_lsp.text_edits(current.text, edits, client.encoding, newline_only=client.newline_only)
+        label = None if client.prints_labels else attribution.label
+        params = to_lsp.document_edit(tracked.uri, current.version, changes, label)
+        return self._protocol.send_request(lsp.WORKSPACE_APPLY_EDIT, params)
+
+    def _answered(self, tracked: _Tracked, flight: _Flight, answer: Future[Any]) -> None:
+        # Called when the message is handled, so in its order with the didChanges; an awaited answer comes later.
+        if tracked.flight is not flight:
+            return
+        flight.answered.set()
+        if answer.cancelled():
+            self._feed(tracked, inflight.Closed())
+        elif error := answer.exception():
+            self._feed(tracked, inflight.Answered(False, str(error)))
+        else:
+            result = answer.result()
+            self._feed(tracked, inflight.Answered(result.applied is True, result.failure_reason or ""))
+
+    async def _settle(self, tracked: _Tracked, flight: _Flight) -> None:
+        await flight.settling.wait()
+        await self._sleep(inflight.SETTLE_MS / 1000)
+        self._feed(tracked, inflight.Settled())
+
+    async def _time_out_unanswered(self, tracked: _Tracked, flight: _Flight) -> None:
+        await self._sleep(inflight.TIMEOUT_MS / 1000)
+        if not flight.answered.is_set():
+            self._feed(tracked, inflight.TimedOut())
+
+    async def _time_out_unseen(self, tracked: _Tracked, flight: _Flight) -> None:
+        await flight.answered.wait()
+        await self._sleep(inflight.TIMEOUT_MS / 1000)
+        self._feed(tracked, inflight.TimedOut())
+
+    def _feed(self, tracked: _Tracked, happening: inflight.Happening) -> None:
+        flight = tracked.flight
+        if flight is None:
+            return
+        flight.machine, outcome = inflight.advance(flight.machine, happening)
+        if isinstance(outcome, inflight.Waiting):
+            if outcome.settling:
+                flight.settling.set()
+            return
+        tracked.flight, flight.outcome = None, outcome
+        flight.decided.set()
+        if isinstance(outcome, inflight.Applied):
+            self._tell_applied(tracked, flight, outcome)
+        elif document := self._document(tracked):
+            self._tell_user_edit(tracked, document.text)
+
+    def _tell_applied(self, tracked: _Tracked, flight: _Flight, applied: inflight.Applied) -> None:
+        before = flight.machine.old
+        self._tell_user_edit(tracked, before)
+        tracked.told, tracked.saving.agent_wrote = applied.ours, True
+        if self._listener and flight.attribution.call_id:
+            self._listener.agent_edit(tracked.path, before, applied.ours, flight.attribution)
+        elif self._listener:
+            self._listener.undo_applied(tracked.path, before, applied.ours)
+        self._tell_user_edit(tracked, applied.observed)
+
+    def _tell_user_edit(self, tracked: _Tracked, text: str) -> None:
+        if text == tracked.told:
+            return
+        tracked.told, tracked.saving.user_typed = text, True
+        if self._listener:
+            self._listener.user_edit(tracked.path, text)
+
+
+def _edited(text: str, edits: Sequence[LineEdit]) -> str:
+    lines = split_lines(text)
+    for edit in reversed(edits):
+        lines[edit.start : edit.end] = [edit.text]
+    return "".join(lines)

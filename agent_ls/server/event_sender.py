@@ -1,0 +1,53 @@
+"""Carries a session's events to the client: one task for each session it is subscribed to.
+
+The bytes are those of the log (to_wire.event adds the uris). A sender waits while the pipe is full; what the
+session tells meanwhile gathers in its Subscription, where deltas are joined. So a slow editor gets fewer and
+larger pieces, and nobody else notices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from agent_ls.loop.session import Session
+from agent_ls.loop.subscription import Subscription
+from agent_ls.server import to_wire
+
+
+class EventSenders:
+    """What the client is subscribed to. `start` runs a task; `drain` waits while the pipe is full."""
+
+    def __init__(
+        self,
+        *,
+        send: Callable[[bytes], None],
+        drain: Callable[[], Awaitable[None]],
+        start: Callable[[Callable[[], Awaitable[None]]], None],
+    ) -> None:
+        self._send = send
+        self._drain = drain
+        self._start = start
+        self._open: dict[str, Subscription] = {}
+
+    @property
+    def any_session_id(self) -> str:
+        """A session that the client listens to, the latest that it asked for; "" for none."""
+        return next(reversed(self._open), "")
+
+    def subscribe(self, session: Session) -> Callable[[], None]:
+        """Events are gathered from this moment on, and sent once the function returned has been called."""
+        self.unsubscribe(session.id)
+        subscription = self._open[session.id] = session.subscribe()
+        return lambda: self._start(lambda: self._run(session.id, subscription))
+
+    def unsubscribe(self, session_id: str) -> None:
+        if subscription := self._open.pop(session_id, None):
+            subscription.close()
+
+    async def _run(self, session_id: str, subscription: Subscription) -> None:
+        with subscription:
+            async for item in subscription:
+                self._send(to_wire.event(item.encoded))
+                await self._drain()
+        if self._open.get(session_id) is subscription:
+            del self._open[session_id]

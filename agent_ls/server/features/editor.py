@@ -1,0 +1,20 @@
+"""What the editor tells of itself, and what it answers to a client_request."""
+
+from __future__ import annotations
+
+from agent_ls.server import protocol as wire
+from agent_ls.server.context import Context
+from agent_ls.server.rpc import route
+
+
+async def editor_state(context: Context, params: wire.EditorState) -> wire.Empty:
+    context.host.editor_state(params.unsynced)
+    return wire.Empty()
+
+
+async def client_answer(context: Context, params: wire.ClientAnswer) -> wire.Empty:
+    context.requests.answer(params.request_id, params.result, params.error)
+    return wire.Empty()
+
+
+ROUTES = (route(wire.EditorState, editor_state), route(wire.ClientAnswer, client_answer))

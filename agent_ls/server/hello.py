@@ -1,0 +1,110 @@
+"""The answer to `initialize` (pure), and what the client said it can do. Imports nothing heavy, on purpose.
+
+An editor waits for this answer, and the types of the language server protocol take longer to import than all
+else together. So the answer is written here, by hand, from the message as plain JSON: it can be sent before
+anything is imported (start.py), and is the only one there is (jsonrpc.py sends the same).
+
+What a client can do is told by its capabilities, never by its name. The exceptions are the tables below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from agent_ls._version import __version__
+
+PROTOCOL_VERSION = 1
+"""Of the `agent/*` messages; the same as protocol.VERSION, which is too heavy to be imported here."""
+
+Encoding: TypeAlias = Literal["utf-8", "utf-16", "utf-32"]
+
+_ENCODINGS: dict[str, Encoding] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
+
+GRANTED = ("events", "review", "approvals", "save")
+"""What of `experimental.agentLs` this server makes use of; `terminal` and `diagnostics` are not built yet."""
+
+# Neovim ends a line at LF only: a CR that is not part of its "dos" line ending is an ordinary character of the
+# line, and counts in its positions. The protocol would end a line there.
+_NEWLINE_ONLY = frozenset({"Neovim"})
+
+# Neovim prints the label of each edit as a message; with more than one the user has to press a key.
+_PRINTS_LABELS = frozenset({"Neovim"})
+
+
+@dataclass(frozen=True, slots=True)
+class ClientAbilities:
+    """What the client announced. All of a rich client's fields are False for a stock one.
+
+    `process_id` is the editor's, which we outlive by no more than seconds; None when not told.
+    `version_mismatch`: it speaks `agent/*`, but not our version, and so is treated as stock.
+    """
+
+    name: str = ""
+    process_id: int | None = None
+    encoding: Encoding = "utf-16"
+    newline_only: bool = False
+    prints_labels: bool = False
+    apply_edit_refused: bool = False
+    events: bool = False
+    review: bool = False
+    approvals: bool = False
+    save: bool = False
+    version_mismatch: bool = False
+
+    @property
+    def is_rich(self) -> bool:
+        return self.events
+
+
+def client_abilities(params: dict[str, Any]) -> ClientAbilities:
+    """Reads the parameters of `initialize`. What is not as it should be counts as not said."""
+    capabilities = _object(params, "capabilities")
+    told = _object(params, "clientInfo").get("name")
+    name = told if isinstance(told, str) else ""
+    process_id = params.get("processId")
+    wanted = _object(capabilities, "experimental", "agentLs")
+    speaks = wanted.get("version") == PROTOCOL_VERSION
+    granted = {field: speaks and wanted.get(field) is True for field in GRANTED}
+    return ClientAbilities(
+        name=name,
+        process_id=process_id if type(process_id) is int and process_id > 0 else None,
+        encoding=_encoding(_object(capabilities, "general").get("positionEncodings")),
+        newline_only=name in _NEWLINE_ONLY,
+        prints_labels=name in _PRINTS_LABELS,
+        # Kate and others can apply edits without saying so; only an explicit "no" is believed.
+        apply_edit_refused=_object(capabilities, "workspace").get("applyEdit") is False,
+        version_mismatch=bool(wanted) and not speaks,
+        **granted,
+    )
+
+
+def initialize_result(client: ClientAbilities) -> dict[str, Any]:
+    capabilities: dict[str, Any] = {
+        "positionEncoding": client.encoding,
+        "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
+        "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
+    }
+    if client.is_rich:
+        granted = {field: getattr(client, field) for field in GRANTED}
+        capabilities["experimental"] = {
+            "agentLs": {"version": PROTOCOL_VERSION, **granted, "terminal": False, "diagnostics": False}
+        }
+    return {"capabilities": capabilities, "serverInfo": {"name": "agent-ls", "version": __version__}}
+
+
+def _encoding(offered: object) -> Encoding:
+    """The client's first that we know; the list is in its order of preference."""
+    for kind in offered if isinstance(offered, list) else ():
+        if isinstance(kind, str) and (known := _ENCODINGS.get(kind)):
+            return known
+    return "utf-16"
+
+
+def _object(value: dict[str, Any], *path: str) -> dict[str, Any]:
+    for key in path:
+        inner = value.get(key)
+        if not isinstance(inner, dict):
+            return {}
+        value = inner
+    return value

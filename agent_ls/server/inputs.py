@@ -1,0 +1,64 @@
+"""What a user sends, as the model is told it: parts of agent/submit to one text and images. Pure."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from typing import assert_never
+
+from agent_ls.llm.messages import ImagePart
+from agent_ls.server.errors import InvalidParamsError
+from agent_ls.server.from_lsp import maybe_path
+from agent_ls.server.protocol import FileInput, ImageInput, InputPart, SelectionInput, TextInput
+
+IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+
+
+def text_and_images(parts: Sequence[InputPart]) -> tuple[str, tuple[ImagePart, ...]]:
+    """
+    Raises:
+        InvalidParamsError: there is nothing in it, or an image that is none.
+    """
+    texts: list[str] = []
+    images: list[ImagePart] = []
+    for part in parts:
+        match part:
+            case TextInput():
+                texts.append(part.text)
+            case FileInput():
+                texts.append(f"File: {_place(part.uri)}")
+            case SelectionInput():
+                texts.append(_selection(part))
+            case ImageInput():
+                images.append(_image(part))
+            case _:
+                assert_never(part)
+    text = "\n\n".join(text for text in texts if text.strip())
+    if not text and not images:
+        raise InvalidParamsError("input", "there is no text in it")
+    return text, tuple(images)
+
+
+def _selection(part: SelectionInput) -> str:
+    fence = "```"
+    while fence in part.text:
+        fence += "`"
+    body = part.text if part.text.endswith("\n") else part.text + "\n"
+    lines = f"lines {part.start_line + 1} to {max(part.start_line + 1, part.end_line)}"
+    return f"Selected in {_place(part.uri)}, {lines}:\n{fence}\n{body}{fence}"
+
+
+def _place(uri: str) -> str:
+    return maybe_path(uri) or uri
+
+
+def _image(part: ImageInput) -> ImagePart:
+    if part.media_type not in IMAGE_TYPES:
+        raise InvalidParamsError(
+            "input", f"an image of type {part.media_type!r}; models take {', '.join(IMAGE_TYPES)}"
+        )
+    try:
+        return ImagePart(data=base64.b64decode(part.data, validate=True), media_type=part.media_type)
+    except (binascii.Error, ValueError):
+        raise InvalidParamsError("input", "the data of an image is not base64") from None

@@ -1,0 +1,285 @@
+"""pygls's protocol, hardened: every request gets one answer, no message ends the server, no answer holds a traceback.
+
+Each override mends one behaviour of pygls 2.1.1 (it is pinned); tests/server/test_wire.py has a test for each.
+What it does not know: what a session is. Messages named `agent/...` go to `on_agent`, all else is pygls's.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import uuid
+from collections.abc import Awaitable, Callable, Generator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+from cattrs import Converter
+from lsprotocol import types as lsp
+from pygls.exceptions import (
+    JsonRpcException,
+    JsonRpcInvalidParams,
+    JsonRpcMethodNotFound,
+    JsonRpcRequestCancelled,
+)
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol, default_converter
+from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage, JsonRPCResponseMessage
+from pygls.protocol.language_server import lsp_method
+
+from agent_ls.server.documents import Documents
+from agent_ls.server.errors import response_error
+from agent_ls.server.framing import frame
+from agent_ls.server.hello import ClientAbilities, client_abilities, initialize_result
+
+log = logging.getLogger(__name__)
+
+PARSE_ERROR, INVALID_REQUEST, NOT_INITIALIZED = -32700, -32600, -32002
+PREFIX = "agent/"
+
+MessageId: TypeAlias = str | int
+AgentCall: TypeAlias = Callable[[str, Any], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class RawJson:
+    """A result that is encoded already. `sent` is called when the answer is on its way, not when it failed."""
+
+    body: bytes
+    sent: Callable[[], None] | None = None
+
+
+def plain_converter() -> Converter:
+    """pygls turns parameters that it has no type for into nested namedtuples; here they stay plain JSON."""
+    converter: Converter = default_converter()  # type: ignore[no-untyped-call]  # pygls left it untyped
+    for cls in (JsonRPCRequestMessage, JsonRPCNotification, JsonRPCResponseMessage):
+        converter.register_structure_hook(cls, _plain)
+    return converter
+
+
+def _plain(obj: dict[str, Any], cls: type[Any]) -> Any:
+    return cls(**{name: obj[name] for name in cls.__annotations__})
+
+
+class AgentProtocol(LanguageServerProtocol):
+    """`client` and `options` are what `initialize` told. `on_exit` is given the process's exit code."""
+
+    client = ClientAbilities()
+    options: Any = None
+    on_initialize: Callable[[], None]
+    on_exit: Callable[[int], None]
+    on_agent: AgentCall
+
+    def __init__(self, server: LanguageServer, converter: Converter) -> None:
+        super().__init__(server, converter)
+        self.documents = Documents(self.client, None, ())
+        self._answered_id: MessageId | None = None
+
+    # -- what comes in
+
+    def on_wire(self, body: bytes, *, is_answered: bool = False) -> None:
+        """One message. Never raises for what a client sent. `is_answered`: its response has been sent already."""
+        try:
+            data = json.loads(body)
+        except (ValueError, RecursionError):
+            self._refuse(None, PARSE_ERROR, "the message is not JSON")
+            return
+        if isinstance(data, dict) and "method" not in data and data.keys() & {"id", "error", "result"}:
+            self._on_response(data)
+        elif not _is_call(data, self.VERSION):
+            self._refuse(None, INVALID_REQUEST, "not a JSON-RPC 2.0 request, notification or response")
+        else:
+            self._on_call(data, is_answered=is_answered)
+
+    def _on_call(self, data: dict[str, Any], *, is_answered: bool) -> None:
+        data.setdefault("params", None)
+        message_id, method = data.get("id"), data["method"]
+        if self._shutdown and method != lsp.EXIT:
+            self._refuse(message_id, INVALID_REQUEST, "the server is shutting down", quiet=message_id is None)
+        elif self._workspace is None and method not in (lsp.INITIALIZE, lsp.EXIT):
+            self._refuse(message_id, NOT_INITIALIZED, "initialize comes first", quiet=message_id is None)
+        elif message_id is not None and not self._is_known(method):
+            self._refuse(message_id, JsonRpcMethodNotFound.CODE, f"unknown method: {method}")
+        else:
+            self._answered_id = message_id if is_answered else None
+            self._structured(data)
+
+    def _is_known(self, method: str) -> bool:
+        return method.startswith(PREFIX) or method in self.fm.builtin_features or method in self.fm.features
+
+    def _structured(self, data: dict[str, Any]) -> None:
+        try:
+            message = self.structure_message(data)
+        except JsonRpcException:
+            if "id" in data:
+                self._refuse(
+                    data["id"], JsonRpcInvalidParams.CODE, f"{data['method']}: parameters do not fit"
+                )
+            else:
+                log.warning("ignored %s: its parameters do not fit", data["method"])
+            return
+        self.handle_message(message)
+
+    def _on_response(self, data: dict[str, Any]) -> None:
+        if data.get("jsonrpc") != self.VERSION or not _is_id(data.get("id")):
+            log.warning(
+                "ignored a response that answers nothing"
+            )  # answering it would be answered, and so on
+            return
+        if "error" not in data:
+            data.setdefault("result", None)
+        try:
+            message = self.structure_message(data)
+        except JsonRpcException as error:
+            # For example `{}` for a prompt that was closed. Who asked gets an error, and not silence.
+            future = self._request_futures.pop(data["id"], None)
+            if future and not future.done():
+                future.set_exception(error)
+            return
+        self.handle_message(message)
+
+    def _refuse(self, message_id: MessageId | None, code: int, message: str, *, quiet: bool = False) -> None:
+        if not quiet:
+            # By hand: lsprotocol leaves out an id that is null, which is what an unreadable request gets.
+            error = {"code": code, "message": message}
+            self._send_data({"jsonrpc": self.VERSION, "id": message_id, "error": error})
+
+    def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]  # no cache: see below
+        # As plain JSON: the first structuring of all client capabilities costs tens of milliseconds.
+        return None if method == lsp.INITIALIZE else super().get_message_type(method)
+
+    def _get_handler(self, feature_name: str) -> Callable[[Any], Any]:
+        if feature_name.startswith(PREFIX):
+            return partial(self.on_agent, feature_name)
+        handler: Callable[[Any], Any] = super()._get_handler(feature_name)
+        return handler
+
+    def _run_generator(
+        self, future: Future[Any] | None, *, gen: Generator[Any, Any, Any], result_future: Future[Any]
+    ) -> None:
+        try:
+            super()._run_generator(future, gen=gen, result_future=result_future)
+        except (SystemExit, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # cancellation, which pygls lets through and then never answers
+            if result_future.done():
+                raise
+            cancelled = JsonRpcRequestCancelled("cancelled")
+            result_future.set_exception(cancelled.with_traceback(error.__traceback__))
+
+    # -- what goes out
+
+    def _send_data(self, data: Any) -> None:
+        if data and self.writer is not None:
+            body = json.dumps(data, default=self._serialize_message, separators=(",", ":"))
+            self.writer.write(frame(body.encode()))
+
+    def send_event(self, event: bytes) -> None:
+        """An `agent/event` notification around an encoded event."""
+        if self.writer is not None:
+            self.writer.write(frame(b'{"jsonrpc":"2.0","method":"agent/event","params":%b}' % event))
+
+    def _send_response(
+        self, msg_id: MessageId, result: Any | None = None, error: lsp.ResponseError | None = None
+    ) -> None:
+        if msg_id is not None and msg_id == self._answered_id:
+            self._answered_id = None
+        elif error is None and isinstance(result, RawJson):
+            self._result_types.pop(msg_id, None)
+            head = b'{"jsonrpc":"2.0","id":%b,"result":' % json.dumps(msg_id).encode()
+            if self.writer is not None:
+                self.writer.write(frame(head + result.body + b"}"))
+            if result.sent:
+                result.sent()
+        else:
+            super()._send_response(msg_id, result, error)
+
+    def _send_handler_result(self, future: Future[Any], *, msg_id: MessageId) -> None:
+        self._request_futures.pop(msg_id, None)
+        if future.cancelled():
+            cancelled = JsonRpcRequestCancelled("the request was cancelled")
+            self._send_response(msg_id, error=cancelled.to_response_error())
+        elif error := future.exception():
+            self._send_response(msg_id, error=response_error(error))
+        else:
+            self._send_response(msg_id, result=future.result())
+
+    def send_request(
+        self,
+        method: str,
+        params: Any | None = None,
+        callback: Callable[[Any], None] | None = None,
+        msg_id: MessageId | None = None,
+    ) -> Future[Any]:
+        message_id = msg_id or str(uuid.uuid4())
+
+        def forget(future: Future[Any]) -> None:
+            self._result_types.pop(message_id, None)
+            waiting = self._request_futures.pop(message_id, None) is not None
+            if waiting and future.cancelled() and not self._shutdown:
+                self.notify(lsp.CANCEL_REQUEST, lsp.CancelParams(id=message_id))
+
+        future: Future[Any] = super().send_request(method, params, callback, message_id)
+        future.add_done_callback(forget)
+        return future
+
+    # -- the life of the connection
+
+    @lsp_method(lsp.INITIALIZE)
+    def lsp_initialize(self, params: Any) -> dict[str, Any]:  # type: ignore[override]  # no user handler to yield
+        if self._workspace is not None:
+            raise JsonRpcException("initialize comes once", code=INVALID_REQUEST)
+        if not isinstance(params, dict):
+            raise JsonRpcInvalidParams("initialize: the parameters are no object")
+        self.client = client_abilities(params)
+        self.options = params.get("initializationOptions")
+        self._server.process_id = self.client.process_id
+        root, folders = params.get("rootUri"), params.get("workspaceFolders")
+        self.documents = self._workspace = Documents(
+            self.client,
+            root if isinstance(root, str) else None,
+            [_folder(item) for item in folders if _is_folder(item)] if isinstance(folders, list) else [],
+        )
+        self.on_initialize()
+        return initialize_result(self.client)
+
+    @property
+    def is_shut_down(self) -> bool:
+        return self._shutdown
+
+    @lsp_method(lsp.SHUTDOWN)
+    def lsp_shutdown(self, *args: Any) -> Generator[Any, Any, None]:
+        if handler := self.fm.features.get(lsp.SHUTDOWN):
+            yield handler, args, None
+        # A copy: what is cancelled takes itself out of the table.
+        for message_id, future in list(self._request_futures.items()):
+            if message_id != self.msg_id and not future.done():
+                future.cancel()
+        self._shutdown = True
+
+    @lsp_method(lsp.EXIT)
+    def lsp_exit(self, *args: Any) -> None:  # type: ignore[override]  # as above
+        self.on_exit(0 if self._shutdown else 1)
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str) or type(value) is int
+
+
+def _is_call(data: object, version: str) -> bool:
+    if (
+        not isinstance(data, dict)
+        or data.get("jsonrpc") != version
+        or not isinstance(data.get("method"), str)
+    ):
+        return False
+    return "id" not in data or _is_id(data["id"])
+
+
+def _is_folder(item: object) -> bool:
+    return isinstance(item, dict) and isinstance(item.get("uri"), str)
+
+
+def _folder(item: dict[str, Any]) -> lsp.WorkspaceFolder:
+    return lsp.WorkspaceFolder(uri=item["uri"], name=str(item.get("name", "")))

@@ -1,0 +1,97 @@
+"""Before a command: which documents are saved for it, and what it will not see (PROTOCOL, Before a command).
+
+Policy `agent`: documents whose only unsaved changes are the agent's are saved by the editor; what holds unsaved
+typing of the user stays as it is, and the model is told. What is on disk is looked at, not assumed.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import anyio.to_thread
+
+from agent_ls.environments.editor_host import OpenDocument
+from agent_ls.text import decode
+
+MAX_BYTES = 8 * 1024 * 1024
+"""A larger file is not compared: it counts as saved if nobody changed it here."""
+
+Owner: TypeAlias = Literal["nobody", "agent", "user"]
+Save: TypeAlias = Callable[[Sequence[OpenDocument]], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class Savable:
+    """A document since it was opened or saved, when its text was `clean_text`; who has changed it since."""
+
+    path: str
+    clean_text: str
+    agent_wrote: bool = False
+    user_typed: bool = False
+
+
+Documents: TypeAlias = Callable[[], list[tuple[Savable, OpenDocument]]]
+"""The open documents as they are now."""
+
+
+async def unsaved_note(documents: Documents, save: Save | None) -> str:
+    """Has saved what may be saved, and says in one sentence what a command will not see ("" for nothing)."""
+    found = documents()
+    owners = await _owners(found)
+    savable = [document for _, document in found if owners[document.path] == "agent"]
+    if savable and save:
+        await save(savable)
+        owners = await _owners(documents())
+    unsaved = {path: owner for path, owner in owners.items() if owner != "nobody"}
+    if not unsaved:
+        return ""
+    listed = ", ".join(f"{path} ({_WHOSE[owner]})" for path, owner in sorted(unsaved.items()))
+    return f"Not saved in the editor, so commands see the older text on disk: {listed}."
+
+
+_WHOSE = {"agent": "edited by you", "user": "the user's unsaved changes"}
+
+
+async def _owners(documents: list[tuple[Savable, OpenDocument]]) -> dict[str, Owner]:
+    def look() -> dict[str, Owner]:
+        return {document.path: _owner(savable, document.text) for savable, document in documents}
+
+    return await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
+
+
+def _owner(savable: Savable, text: str) -> Owner:
+    """Whose changes are in the document and not on disk."""
+    on_disk = _text_on_disk(savable.path)
+    if on_disk is None:
+        # Not there, or not to be compared: a new file of the user's, or one that only the flags can tell of.
+        changed = savable.agent_wrote or savable.user_typed
+        return ("user" if savable.user_typed else "agent") if changed else "nobody"
+    if _same(on_disk, text):
+        return "nobody"
+    # It was opened, or left, with other text than the disk has: then not all of the difference is the agent's.
+    return "agent" if not savable.user_typed and _same(on_disk, savable.clean_text) else "user"
+
+
+def _text_on_disk(path: str) -> str | None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with open(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_BYTES:
+                return None
+            return decode(file.read(MAX_BYTES)).text
+    except OSError:
+        return None
+
+
+def _same(one: str, other: str) -> bool:
+    """But for line endings, and whether the last line has one: editors show both in their own way."""
+    return one == other or _folded(one) == _folded(other)
+
+
+def _folded(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")

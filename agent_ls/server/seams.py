@@ -1,0 +1,139 @@
+"""SEAMS of the server: what it needs of the application layer behind it (app/ implements them)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol, TypeAlias
+
+from anyio.abc import TaskStatus
+
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.loop.approval import Answer
+from agent_ls.loop.events import ApprovalRequested, ApprovalResolved, Hunk
+from agent_ls.loop.session import Session
+from agent_ls.server.editor_host import DocumentListener
+from agent_ls.server.protocol import Mode, State
+
+AppliesFrom: TypeAlias = Literal["now", "nextCall", "nextTurn"]
+
+
+class Summary(Protocol):
+    """A session as lists show it. Times are ISO 8601."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def state(self) -> State: ...
+    @property
+    def provider(self) -> str: ...
+    @property
+    def model(self) -> str: ...
+    @property
+    def effort(self) -> str | None: ...
+    @property
+    def mode(self) -> Mode: ...
+    @property
+    def workspace_folder(self) -> str: ...
+    @property
+    def created(self) -> str: ...
+    @property
+    def updated(self) -> str: ...
+    @property
+    def last_seq(self) -> int: ...
+    @property
+    def is_walkthrough(self) -> bool: ...
+
+
+class Desk(Protocol):
+    def answer(self, request_id: str, answer: Answer) -> ApprovalResolved:
+        """The first answer wins; a later one gets the decision that stands.
+
+        Raises:
+            UnknownApprovalError.
+        """
+        ...
+
+    def pending(self) -> tuple[ApprovalRequested, ...]: ...
+
+
+class Live(Protocol):
+    """A session that is open in this process."""
+
+    @property
+    def session(self) -> Session: ...
+    @property
+    def desk(self) -> Desk: ...
+    @property
+    def environment(self) -> ExecutionEnvironment: ...
+
+    def summary(self) -> Summary: ...
+
+    def events_since(self, seq: int) -> Sequence[bytes]:
+        """Encoded recorded events with a higher number, in order, up to the newest; in step within one tick."""
+        ...
+
+    async def configure(
+        self, *, provider: str | None, model: str | None, effort: str | None, mode: Mode | None
+    ) -> AppliesFrom: ...
+
+
+class Review(DocumentListener, Protocol):
+    """The ledger of hunks."""
+
+    def open_hunks(
+        self, *, session_id: str | None = None, path: str | None = None, turn_id: str | None = None
+    ) -> dict[str, list[Hunk]]: ...
+
+    def base_text(self, path: str) -> str | None: ...
+
+    async def review(
+        self,
+        *,
+        verdict: Literal["keep", "undo"],
+        hunk_ids: Sequence[str] | None = None,
+        path: str | None = None,
+        turn_id: str | None = None,
+        session_id: str | None = None,
+        comment: str = "",
+        confirm: bool = False,
+    ) -> tuple[list[Hunk], list[tuple[str, str]]]:
+        """What changed, and ids that were left alone with the reason."""
+        ...
+
+
+class Bench(Protocol):
+    """All sessions of this process, and the ledger."""
+
+    @property
+    def review(self) -> Review: ...
+
+    async def run(self, *, task_status: TaskStatus[None] = ...) -> None:
+        """Owns the sessions, from when it says that it started. Cancelled: all of them end, in good order."""
+        ...
+
+    async def new_session(
+        self,
+        *,
+        workspace_folder: str,
+        provider: str | None,
+        model: str | None,
+        effort: str | None,
+        mode: Mode | None,
+        title: str | None,
+    ) -> Live: ...
+
+    async def open_session(self, session_id: str) -> Live:
+        """The live one, or a stored one resumed.
+
+        Raises:
+            UnknownSessionError, SessionBusyError.
+        """
+        ...
+
+    def live(self, session_id: str) -> Live | None: ...
+
+    async def list_sessions(
+        self, workspace_folder: str | None, cursor: str | None, limit: int
+    ) -> tuple[Sequence[Summary], str | None]: ...

@@ -1,0 +1,110 @@
+"""Our values as what protocol.py lets out: sessions, hunks, approvals, and the bytes of events. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic.alias_generators import to_camel
+
+from agent_ls.loop.events import ApprovalRequested, Delta, Hunk
+from agent_ls.loop.session import Session
+from agent_ls.server import protocol as wire
+from agent_ls.server import to_lsp
+from agent_ls.server.seams import Summary
+
+# The codec's envelope begins like this, and only these kinds name files that an editor may show.
+_NAMES_FILES = re.compile(rb'\{"sessionId":"[^"]*","seq":\d+,"kind":"(?:file_change|hunk_state)"')
+
+# The bytes `"path":"` are always the name of a member: a quote inside of a JSON string has a backslash before it.
+_PATH = re.compile(rb'"path":("(?:[^"\\]|\\.)*")')
+
+
+def event(encoded: bytes) -> bytes:
+    """The codec's bytes, shared with the log, with `uri` beside each `path` where the event names files."""
+    return _PATH.sub(_with_uri, encoded) if _NAMES_FILES.match(encoded) else encoded
+
+
+def _with_uri(found: re.Match[bytes]) -> bytes:
+    uri = json.dumps(to_lsp.uri(json.loads(found[1]))).encode()
+    return b'"uri":%b,%b' % (uri, found[0])
+
+
+def session_info(summary: Summary, session: Session | None) -> wire.SessionInfo:
+    """`session` is the live one, None for a stored one."""
+    return wire.SessionInfo(
+        id=summary.id,
+        title=summary.title,
+        state=session.state if session else summary.state,
+        provider=summary.provider,
+        model=summary.model,
+        effort=summary.effort,
+        mode=summary.mode,
+        workspace_folder=to_lsp.uri(summary.workspace_folder),
+        created=summary.created,
+        updated=summary.updated,
+        last_seq=session.last_seq if session else summary.last_seq,
+        live=session is not None,
+        is_walkthrough=summary.is_walkthrough,
+        queue=tuple({"queuedId": item.queued_id, "text": item.text} for item in session.queue)
+        if session
+        else (),
+        steering=tuple({"steerId": item.id, "text": item.text} for item in session.steering)
+        if session
+        else (),
+    )
+
+
+def open_part(part: Delta) -> wire.OpenPart:
+    return wire.OpenPart(part_id=part.part_id, kind=part.kind, text=part.text, name=part.name)
+
+
+def approval(requested: ApprovalRequested) -> dict[str, Any]:
+    """The payload of its event."""
+    return _camel(TypeAdapter(ApprovalRequested).dump_python(requested, mode="json"), keep=("effect",))
+
+
+def _camel(value: Mapping[str, Any], keep: Sequence[str] = ()) -> dict[str, Any]:
+    named = {to_camel(name): item for name, item in value.items() if name not in keep}
+    return {**named, **{name: value[name] for name in keep}}
+
+
+def hunk(hunk: Hunk) -> wire.HunkInfo:
+    return wire.HunkInfo(
+        id=hunk.id,
+        session_id=hunk.session_id,
+        turn_id=hunk.turn_id,
+        call_id=hunk.call_id,
+        what=hunk.what,
+        state=hunk.state,
+        old_range=(hunk.base_start, hunk.base_end),
+        new_range=(hunk.start, hunk.end),
+        old_lines=hunk.base_lines,
+        new_lines=hunk.lines,
+    )
+
+
+def file_hunks(
+    by_path: Mapping[str, Sequence[Hunk]],
+    base_hash: Callable[[str], str],
+    version: Callable[[str], int | None],
+) -> tuple[wire.FileHunks, ...]:
+    return tuple(
+        wire.FileHunks(
+            uri=to_lsp.uri(path),
+            base_hash=base_hash(path),
+            version=version(path),
+            hunks=tuple(hunk(item) for item in hunks),
+        )
+        for path, hunks in by_path.items()
+    )
+
+
+def encoded(result: wire.Wire, without: str = "") -> bytes:
+    """One JSON object; members that are None are left out, and the one named by `without`."""
+    # Not model_dump_json: it fails at half a surrogate, which stands for an undecodable byte of a file.
+    plain = result.model_dump(mode="python", by_alias=True, exclude_none=True, exclude={without})
+    return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

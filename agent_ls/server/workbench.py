@@ -1,0 +1,20 @@
+"""The real workbench behind the server, made from the settings as the editor sent them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agent_ls.app.settings import parse_settings
+from agent_ls.app.workbench import Workbench
+from agent_ls.llm.credentials import Credentials
+from agent_ls.server.editor_host import LspEditorHost
+from agent_ls.server.seams import Bench
+
+
+def open_workbench(host: LspEditorHost, options: dict[str, Any]) -> tuple[Bench, Sequence[str]]:
+    """The workbench, and what was wrong with the settings."""
+    settings, problems = parse_settings(options)
+    return Workbench(
+        settings=settings, credentials=Credentials.from_environment(), editor_host=host
+    ), problems

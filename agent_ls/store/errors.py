@@ -1,0 +1,37 @@
+"""What the store cannot do.
+
+StoreError
+    BadSessionError        no readable header: this is no log of ours
+    NewerFormatError       written by a newer version
+    SessionLockedError     another process owns the session
+    UnknownOutputError     no output of this name is kept
+"""
+
+from __future__ import annotations
+
+
+class StoreError(Exception):
+    """Base of all. `str()` is one sentence for the user."""
+
+
+class BadSessionError(StoreError):
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"Not a session of agent-ls: {path}: {reason}")
+
+
+class NewerFormatError(StoreError):
+    def __init__(self, path: str, found: object) -> None:
+        super().__init__(f"{path} has format {found}, which this version cannot read. Update agent-ls.")
+
+
+class SessionLockedError(StoreError):
+    """`owner` names the process that has it, "" when that is not known."""
+
+    def __init__(self, session_id: str, owner: str) -> None:
+        super().__init__(f"Session {session_id} is open in another process ({owner or 'unknown'}).")
+        self.owner = owner
+
+
+class UnknownOutputError(StoreError):
+    def __init__(self, output_ref: str) -> None:
+        super().__init__(f"No output {output_ref!r} is kept in this session.")

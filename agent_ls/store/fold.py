@@ -1,0 +1,193 @@
+"""What a log's records add up to: the history, the queues, and what stood open at its end. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agent_ls.llm.requests import Usage
+from agent_ls.loop.emission import output_part
+from agent_ls.loop.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    AssistantTextEnd,
+    AssistantTextStart,
+    Envelope,
+    ProcessingEnd,
+    QueueChanged,
+    ReasoningEnd,
+    ReasoningStart,
+    SessionEnd,
+    SessionStart,
+    SteeringInjected,
+    SteeringQueued,
+    SteeringRemoved,
+    TerminalExit,
+    TerminalOpen,
+    Title,
+    ToolCallEnd,
+    ToolCallStart,
+    UserInput,
+)
+from agent_ls.loop.ids import SteerId
+from agent_ls.loop.inbox import Input, Steer
+from agent_ls.loop.restored import Submitted
+from agent_ls.loop.turns import AssistantTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
+
+
+@dataclass(slots=True)
+class Said:
+    """A text or reasoning of the model that stands in no turn yet."""
+
+    kind: Literal["text", "reasoning"]
+    text: str = ""
+    has_ended: bool = False
+
+
+@dataclass(slots=True)
+class Round:
+    """The calls of the last answer, as far as events tell of them."""
+
+    answer: AssistantTurn
+    starts: dict[int, ToolCallStart] = field(default_factory=dict)
+    ends: dict[str, ToolCallEnd] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Fold:
+    """Fed with records in the order of the log. `turn_id` is that of the turn which has not ended, or ""."""
+
+    turns: list[Turn] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    prompt: str = ""
+    config: dict[str, Any] = field(default_factory=dict)
+    provider: str = ""
+    model: str = ""
+    title: str = ""
+    turn_id: str = ""
+    is_closed: bool = False
+    said: dict[str, Said] = field(default_factory=dict)
+    round: Round | None = None
+    outputs: dict[str, str] = field(default_factory=dict)
+    approvals: dict[str, ApprovalRequested] = field(default_factory=dict)
+    terminals: dict[str, TerminalOpen] = field(default_factory=dict)
+    untold_input: UserTurn | None = None
+    untold_steers: list[Steer] = field(default_factory=list)
+    queue: list[Input] = field(default_factory=list)
+    steers: list[Steer] = field(default_factory=list)
+    begun: set[str] = field(default_factory=set)
+    call_ids: set[str] = field(default_factory=set)
+    answers: dict[str, Submitted] = field(default_factory=dict)
+
+    def turn(self, turn: Turn) -> None:
+        self.turns.append(turn)
+        match turn:
+            case AssistantTurn():
+                self.usage = self.usage + turn.usage
+                self.said.clear()
+                self.round = Round(turn) if turn.tool_calls else None
+            case ToolResultsTurn():
+                self.round = None
+            case UserTurn():
+                self.untold_input = turn
+            case SteeringTurn(source="user", content=text):
+                self._steer_is_in_history(text)
+            case _:
+                pass
+
+    @property
+    def begun_from_queue(self) -> Input | None:
+        """The queued message that is in the history, though no event tells that it left the queue."""
+        text = self.untold_input.content if self.untold_input else None
+        return next((item for item in self.queue if item.text == text), None)
+
+    def partial(self, record: Mapping[str, Any]) -> None:
+        """
+        Raises:
+            KeyError, TypeError: not a partial.
+        """
+        part_id, offset, text = record["partId"], record["offset"], record["text"]
+        if said := self.said.get(part_id):
+            said.text = said.text[:offset] + text
+        else:
+            self.outputs[part_id] = self.outputs.get(part_id, "")[:offset] + text
+
+    def event(self, envelope: Envelope) -> None:
+        self.turn_id = envelope.turn_id or self.turn_id
+        match envelope.event:
+            case AssistantTextStart(part_id=part_id):
+                self.said[part_id] = Said("text")
+            case ReasoningStart(part_id=part_id):
+                self.said[part_id] = Said("reasoning")
+            case AssistantTextEnd(part_id=part_id, text=text):
+                self.said[part_id] = Said("text", text, has_ended=True)
+            case ReasoningEnd(part_id=part_id, text=text):
+                self.said[part_id] = Said("reasoning", text, has_ended=True)
+            case ToolCallStart() as start:
+                self.call_ids.add(start.call_id)
+                if self.round:
+                    self.round.starts[start.index] = start
+            case ToolCallEnd() as end:
+                self.outputs.pop(output_part(end.call_id), None)
+                if self.round:
+                    self.round.ends[end.call_id] = end
+            case ApprovalRequested() as request:
+                self.approvals[request.request_id] = request
+            case ApprovalResolved(request_id=request_id):
+                self.approvals.pop(request_id, None)
+            case TerminalOpen(background=False) as terminal:
+                self.terminals[terminal.terminal_id] = terminal
+            case TerminalExit(terminal_id=terminal_id):
+                self.terminals.pop(terminal_id, None)
+            case SessionStart(provider=provider, model=model):
+                self.provider, self.model, self.is_closed = provider, model, False
+            case SessionEnd():
+                self.is_closed = True
+                self._end_turn()
+            case ProcessingEnd():
+                self._end_turn()
+            case Title(title=title):
+                self.title = title
+            case _:
+                self._message(envelope)
+
+    def _message(self, envelope: Envelope) -> None:
+        match envelope.event:
+            case UserInput(client_key=key, queued_id=queued_id):
+                self.untold_input = None
+                self.begun.add(queued_id)
+                self._answer(
+                    key, Submitted(queued_id=queued_id) if queued_id else Submitted(envelope.turn_id)
+                )
+                self.queue = [item for item in self.queue if item.queued_id != queued_id]
+            case QueueChanged(items=items):
+                for item in items:
+                    self._answer(item.client_key, Submitted(queued_id=item.queued_id))
+                waiting = (item for item in items if item.queued_id not in self.begun)
+                self.queue = [Input(i.text, client_key=i.client_key, queued_id=i.queued_id) for i in waiting]
+            case SteeringQueued(steer_id=steer_id, text=text, client_key=key):
+                self._answer(key, Submitted(steer_id=steer_id))
+                self.steers.append(Steer(SteerId(steer_id), text, client_key=key))
+            case SteeringRemoved(steer_id=steer_id) | SteeringInjected(steer_id=steer_id):
+                self.steers = [steer for steer in self.steers if steer.id != steer_id]
+                self.untold_steers = [steer for steer in self.untold_steers if steer.id != steer_id]
+            case _:
+                pass
+
+    def _steer_is_in_history(self, text: str) -> None:
+        """Its event follows; when that is missing, the steer must not be injected a second time."""
+        found = next((steer for steer in self.steers if steer.text == text), None)
+        if found:
+            self.steers.remove(found)
+            self.untold_steers.append(found)
+
+    def _answer(self, client_key: str, answer: Submitted) -> None:
+        if client_key:
+            self.answers.setdefault(client_key, answer)
+
+    def _end_turn(self) -> None:
+        self.turn_id = ""
+        self.round = None
+        self.said.clear()
+        self.outputs.clear()

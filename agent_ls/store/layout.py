@@ -1,0 +1,153 @@
+"""Where sessions lie: one folder per workspace in the user's state folder, one folder per session in it (R7).
+
+ROOT/workspaces/KEY/workspace.json          the workspace's path, for people and for re-linking
+ROOT/workspaces/KEY/sessions/ID/log.jsonl   lock   outputs/
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from platformdirs import user_state_path
+
+from agent_ls.store.errors import StoreError
+from agent_ls.store.log import FILE_MODE, Header, make_private_folder, parse_header
+
+PEEK_BYTES = 64 * 1024  # of a log's head and of its tail, for lists
+
+_SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_TITLE = re.compile(rb'"kind":"title".*?"data":(\{.*?\})\}\}$', re.MULTILINE)
+_FIRST_INPUT = re.compile(rb'"kind":"user_input".*?"data":(\{.*\})\}\}$', re.MULTILINE)
+_SEQ = re.compile(rb'^\{"event":\{"sessionId":"[^"]*","seq":(\d+)', re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """A stored session as lists show it. `updated` is ISO 8601. `title` may be the start of its first input."""
+
+    header: Header
+    folder: Path
+    title: str
+    updated: str
+    last_seq: int
+
+
+class Layout:
+    """Paths only; what lies there is the affair of others. `root` None is the user's state folder."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        self.root = root if root is not None else user_state_path("agent-ls", appauthor=False)
+
+    def workspace_folder(self, workspace: str) -> Path:
+        return self.root / "workspaces" / workspace_key(workspace)
+
+    def session_folder(self, workspace: str, session_id: str) -> Path:
+        """
+        Raises:
+            StoreError: an id that is no id of ours.
+        """
+        return self.workspace_folder(workspace) / "sessions" / _checked(session_id)
+
+    def describe_workspace(self, workspace: str) -> None:
+        """Leaves a note of the workspace's path beside its sessions.
+
+        Raises:
+            OSError.
+        """
+        folder = self.workspace_folder(workspace)
+        make_private_folder(folder)
+        note = folder / "workspace.json"
+        if not note.exists():
+            descriptor = os.open(note, os.O_WRONLY | os.O_CREAT, FILE_MODE)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                json.dump({"path": canonical(workspace)}, file)
+
+    def find(self, session_id: str) -> Path | None:
+        """The folder of a stored session, in whatever workspace; None when there is none."""
+        if not _SESSION_ID.fullmatch(session_id):
+            return None
+        return next(iter(self.root.glob(f"workspaces/*/sessions/{session_id}")), None)
+
+    def sessions(self, workspace: str | None = None) -> list[SessionSummary]:
+        """Newest first; what cannot be read is left out. None: of all workspaces. Blocks: for a thread."""
+        key = "*" if workspace is None else workspace_key(workspace)
+        found = [
+            summary
+            for log in self.root.glob(f"workspaces/{key}/sessions/*/log.jsonl")
+            for summary in _peek(log)
+        ]
+        return sorted(found, key=lambda summary: (summary.updated, summary.header.session_id), reverse=True)
+
+
+def workspace_key(workspace: str) -> str:
+    return hashlib.sha256(canonical(workspace).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def canonical(workspace: str) -> str:
+    return os.path.normcase(os.path.realpath(workspace))
+
+
+def log_path(session_folder: Path) -> Path:
+    return session_folder / "log.jsonl"
+
+
+def lock_path(session_folder: Path) -> Path:
+    return session_folder / "lock"
+
+
+def outputs_path(session_folder: Path) -> Path:
+    return session_folder / "outputs"
+
+
+def _checked(session_id: str) -> str:
+    if not _SESSION_ID.fullmatch(session_id):
+        raise StoreError(f"{session_id!r} is no id of a session.")
+    return session_id
+
+
+def _peek(log: Path) -> Iterator[SessionSummary]:
+    """The summary, by head and tail of the log alone; nothing for a file that is no log."""
+    try:
+        with log.open("rb") as file:
+            stat = os.fstat(file.fileno())
+            head = file.read(PEEK_BYTES)
+            file.seek(max(0, stat.st_size - PEEK_BYTES))
+            tail = file.read(PEEK_BYTES)
+        header = parse_header(head.partition(b"\n")[0], str(log))
+    except (OSError, StoreError):
+        return
+    seqs = _SEQ.findall(tail) or _SEQ.findall(head)
+    updated = datetime.fromtimestamp(stat.st_mtime, UTC).isoformat(timespec="milliseconds")
+    yield SessionSummary(
+        header=header,
+        folder=log.parent,
+        title=_title(header, head, tail),
+        updated=updated.replace("+00:00", "Z"),
+        last_seq=int(seqs[-1]) if seqs else 0,
+    )
+
+
+def _title(header: Header, head: bytes, tail: bytes) -> str:
+    named = _TITLE.findall(tail) or _TITLE.findall(head)
+    if named and (title := _field(named[-1], "title")):
+        return title
+    if header.title:
+        return header.title
+    said = _FIRST_INPUT.search(head)
+    words = " ".join(_field(said[1], "text").split()) if said else ""
+    return words if len(words) <= 60 else f"{words[:59]}…"
+
+
+def _field(data: bytes, name: str) -> str:
+    try:
+        value = json.loads(data)[name]
+    except (ValueError, KeyError):
+        return ""
+    return value if isinstance(value, str) else ""

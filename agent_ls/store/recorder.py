@@ -1,0 +1,109 @@
+"""ADAPTER Recorder: a session is written to its log, whole outputs beside it as files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from agent_ls.llm.messages import JsonValue
+from agent_ls.loop.emission import output_part
+from agent_ls.loop.events import AssistantTextEnd, Envelope, ProcessingEnd, ReasoningEnd, ToolCallEnd
+from agent_ls.loop.turns import Turn
+from agent_ls.store.errors import UnknownOutputError
+from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, SessionLog, event_record, make_private_folder, record
+from agent_ls.store.records import turn_to_json
+
+OUTPUT_MAX_BYTES = 64 * 1024 * 1024  # E3: of a larger one, head and tail
+
+_OUTPUT_REF = re.compile(r"[0-9a-f]{16}")
+
+
+class StoreRecorder:
+    """Writes to `log`; outputs go to `folder`. A failing disk goes to `on_failure` (as SessionLog's does)."""
+
+    def __init__(self, log: SessionLog, folder: Path, on_failure: Callable[[OSError], None]) -> None:
+        self._log = log
+        self._folder = folder
+        self._on_failure = on_failure
+        self._partial_lengths: dict[str, int] = {}
+
+    def event(self, envelope: Envelope, encoded: bytes) -> None:
+        self._log.append(event_record(encoded))
+        match envelope.event:
+            case AssistantTextEnd(part_id=part_id) | ReasoningEnd(part_id=part_id):
+                self._partial_lengths.pop(part_id, None)
+            case ToolCallEnd(call_id=call_id):
+                self._partial_lengths.pop(output_part(call_id), None)
+            case ProcessingEnd():
+                self._partial_lengths.clear()
+            case _:
+                pass
+
+    def turn(self, turn: Turn) -> None:
+        self._log.append(record("turn", turn_to_json(turn)))
+
+    def prompt(self, system_prompt: str) -> None:
+        self._log.append(record("prompt", system_prompt))
+
+    def partial(self, part_id: str, text: str) -> None:
+        """Only what is new since the last time is written: a log grows with what is said, not with its square."""
+        offset = self._partial_lengths.get(part_id, 0)
+        self._partial_lengths[part_id] = len(text)
+        self._log.append(record("partial", {"partId": part_id, "offset": offset, "text": text[offset:]}))
+
+    def config(self, settings: Mapping[str, JsonValue]) -> None:
+        """Settings of the session as its face knows them; a resume gets the last of each name."""
+        self._log.append(record("config", settings))
+
+    def output(self, call_id: str, text: str) -> str:
+        """The reference to read it by, "" when it could not be kept."""
+        ref = hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:16]
+        data = text.encode("utf-8", "replace")
+        if len(data) > OUTPUT_MAX_BYTES:
+            half = OUTPUT_MAX_BYTES // 2
+            marker = f"\n[... {len(data) - 2 * half} bytes ...]\n".encode()
+            data = data[:half] + marker + data[-half:]
+        try:
+            make_private_folder(self._folder)
+            descriptor = os.open(
+                output_path(self._folder, ref), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | OPEN_FLAGS, FILE_MODE
+            )
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+        except OSError as error:
+            self._on_failure(error)
+            return ""
+        return ref
+
+    async def sync(self) -> None:
+        await self._log.sync()
+
+    def close(self) -> None:
+        self._log.close()
+
+
+def output_path(folder: Path, output_ref: str) -> Path:
+    """
+    Raises:
+        UnknownOutputError: no reference that was ever given out.
+    """
+    if not _OUTPUT_REF.fullmatch(output_ref):
+        raise UnknownOutputError(output_ref)
+    return folder / f"{output_ref}.txt"
+
+
+def read_output(folder: Path, output_ref: str, offset: int, limit: int) -> bytes:
+    """`limit` bytes of a kept output from byte `offset` on.
+
+    Raises:
+        UnknownOutputError.
+    """
+    try:
+        with output_path(folder, output_ref).open("rb") as file:
+            file.seek(max(offset, 0))
+            return file.read(max(limit, 0))
+    except FileNotFoundError:
+        raise UnknownOutputError(output_ref) from None

@@ -1,0 +1,184 @@
+"""Turns as JSON and back, by hand: `origin.raw` is a provider's own item and must come back as it was.
+
+This module does not know that files exist.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any, TypeAlias, assert_never
+
+from agent_ls.llm.messages import (
+    ContentPart,
+    ImagePart,
+    Message,
+    OpaquePart,
+    Origin,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+from agent_ls.llm.requests import FinishReason, Usage
+from agent_ls.loop.turns import AssistantTurn, SteeringTurn, SystemTurn, ToolResultsTurn, Turn, UserTurn
+
+Json: TypeAlias = Mapping[str, Any]
+
+
+def turn_to_json(turn: Turn) -> dict[str, Any]:
+    record: dict[str, Any] = {"type": turn.type, "timestamp": turn.timestamp}
+    match turn:
+        case UserTurn():
+            record |= {"content": turn.content, "images": [_part_to_json(image) for image in turn.images]}
+        case SystemTurn():
+            record |= {"content": turn.content}
+        case SteeringTurn():
+            images = [_part_to_json(image) for image in turn.images]
+            record |= {"content": turn.content, "source": turn.source, "images": images}
+        case ToolResultsTurn():
+            record |= {"results": [_part_to_json(result) for result in turn.results]}
+        case AssistantTurn():
+            usage = turn.usage
+            record |= {
+                "parts": [_part_to_json(part) for part in turn.message.parts],
+                "usage": {name: getattr(usage, name) for name in Usage.__slots__},
+                "responseId": turn.response_id,
+                "provider": turn.provider,
+                "model": turn.model,
+                "finish": {"kind": turn.finish_reason.kind, "raw": turn.finish_reason.raw},
+            }
+        case never:
+            assert_never(never)
+    return record
+
+
+def turn_from_json(record: Json) -> Turn | None:
+    """The turn, or None for a type of another version.
+
+    Raises:
+        ValueError: the record is not whole.
+    """
+    try:
+        return _turn(record)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"not a turn: {error!r}") from error
+
+
+def _turn(record: Json) -> Turn | None:
+    timestamp = _text(record["timestamp"])
+    match record["type"]:
+        case "user":
+            return UserTurn(_text(record["content"]), timestamp, _images(record))
+        case "system":
+            return SystemTurn(_text(record["content"]), timestamp)
+        case "steering":
+            return SteeringTurn(_text(record["content"]), timestamp, record["source"], _images(record))
+        case "tool_results":
+            return ToolResultsTurn(tuple(_result(result) for result in record["results"]), timestamp)
+        case "assistant":
+            parts = tuple(_part(part) for part in record["parts"])
+            return AssistantTurn(
+                message=Message(Role.ASSISTANT, tuple(part for part in parts if part)),
+                usage=Usage(
+                    **{name: record["usage"][name] for name in Usage.__slots__ if name in record["usage"]}
+                ),
+                response_id=_text(record["responseId"]),
+                provider=_text(record["provider"]),
+                model=_text(record["model"]),
+                finish_reason=FinishReason(record["finish"]["kind"], _text(record["finish"]["raw"])),
+                timestamp=timestamp,
+            )
+        case _:
+            return None
+
+
+def _part_to_json(part: ContentPart) -> dict[str, Any]:
+    match part:
+        case TextPart():
+            return {"type": "text", "text": part.text, **_origin_to_json(part.origin)}
+        case ReasoningPart():
+            return {"type": "reasoning", "text": part.text, **_origin_to_json(part.origin)}
+        case ToolCallPart():
+            call = {"type": "tool_call", "id": part.id, "name": part.name, "arguments": part.arguments}
+            return {**call, **_origin_to_json(part.origin)}
+        case OpaquePart():
+            return {"type": "opaque", **_origin_to_json(part.origin)}
+        case ImagePart():
+            data = None if part.data is None else base64.b64encode(part.data).decode("ascii")
+            return {"type": "image", "data": data, "mediaType": part.media_type, "url": part.url}
+        case ToolResultPart():
+            return {
+                "type": "tool_result",
+                "id": part.tool_call_id,
+                "name": part.name,
+                "content": part.content,
+                "isError": part.is_error,
+                "images": [_part_to_json(image) for image in part.images],
+            }
+        case never:
+            assert_never(never)
+
+
+def _part(record: Json) -> ContentPart | None:
+    match record["type"]:
+        case "text":
+            return TextPart(_text(record["text"]), _origin(record))
+        case "reasoning":
+            return ReasoningPart(_text(record["text"]), _origin(record))
+        case "tool_call":
+            return ToolCallPart(
+                _text(record["id"]), _text(record["name"]), _text(record["arguments"]), _origin(record)
+            )
+        case "opaque":
+            origin = _origin(record)
+            return OpaquePart(origin) if origin else None
+        case "image":
+            return _image(record)
+        case "tool_result":
+            return _result(record)
+        case _:
+            return None
+
+
+def _result(record: Json) -> ToolResultPart:
+    return ToolResultPart(
+        _text(record["id"]),
+        _text(record["name"]),
+        _text(record["content"]),
+        bool(record["isError"]),
+        _images(record),
+    )
+
+
+def _images(record: Json) -> tuple[ImagePart, ...]:
+    return tuple(_image(image) for image in record["images"])
+
+
+def _image(record: Json) -> ImagePart:
+    data = record["data"]
+    return ImagePart(
+        None if data is None else base64.b64decode(_text(data)),
+        _text(record["mediaType"]),
+        _text(record["url"]),
+    )
+
+
+def _origin_to_json(origin: Origin | None) -> dict[str, Any]:
+    if origin is None:
+        return {}
+    return {"origin": {"provider": origin.provider, "model": origin.model, "raw": origin.raw}}
+
+
+def _origin(record: Json) -> Origin | None:
+    if "origin" not in record:
+        return None
+    origin = record["origin"]
+    return Origin(_text(origin["provider"]), _text(origin["model"]), origin["raw"])
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"a string is wanted, not {type(value).__name__}")
+    return value

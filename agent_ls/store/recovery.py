@@ -1,0 +1,141 @@
+"""What a resumed session must append so that a cut turn is whole: texts, results, ends (R3, R4).
+
+A turn that was cut ends as `interrupted`: its partial text is kept, each of its calls has a result, what was asked
+is answered with no. Nothing is started again by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agent_ls.llm.messages import Message, Role, TextPart, ToolCallPart, ToolResultPart
+from agent_ls.llm.requests import FinishReason, Usage
+from agent_ls.loop.call_ids import CallIds
+from agent_ls.loop.config import SessionConfig
+from agent_ls.loop.emission import output_part
+from agent_ls.loop.events import (
+    ApprovalResolved,
+    AssistantTextEnd,
+    ProcessingEnd,
+    ReasoningEnd,
+    RecordedEvent,
+    StateChanged,
+    SteeringInjected,
+    TerminalExit,
+    ToolCallEnd,
+    ToolCallStart,
+    UserInput,
+)
+from agent_ls.loop.inbox import Inbox, Input
+from agent_ls.loop.restored import Restored, Settlement
+from agent_ls.loop.summaries import call_summary, output_summary
+from agent_ls.loop.truncation import truncate_tool_output
+from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn, Turn
+from agent_ls.store.fold import Fold, Round
+from agent_ls.store.reader import StoredSession
+
+CUT = "Interrupted: agent-ls ended before this call did. It may have had part of its effect: look first."
+NEVER_RUN = "Not run: interrupted, agent-ls ended before this call began."
+
+
+def recover(stored: StoredSession, now: str) -> Restored:
+    """What the live session goes on with. `now` is the time of the turns that are added, ISO 8601."""
+    fold = stored.fold
+    call_ids = CallIds(fold.call_ids)
+    calls = list(_settled_calls(fold, fold.round, call_ids)) if fold.round else []
+    turns: list[Turn] = [*_said(fold, now)]
+    if fold.round:
+        turns.append(ToolResultsTurn(tuple(result for result, _ in calls), now))
+    ends = (*_told(fold), *(event for _, added in calls for event in added))
+    return Restored(
+        turns=tuple(fold.turns),
+        last_seq=stored.last_seq,
+        usage=fold.usage,
+        queue=_queue(fold),
+        steers=tuple(fold.steers),
+        prompt=fold.prompt,
+        call_ids=call_ids.used,
+        answers=dict(fold.answers),
+        settlement=Settlement(fold.turn_id, ends, tuple(turns), _ended(fold)),
+        was_closed=fold.is_closed,
+    )
+
+
+def _said(fold: Fold, now: str) -> Iterator[AssistantTurn]:
+    """The texts of an answer that never became a turn. What a provider signs is valid whole or not at all."""
+    texts = tuple(TextPart(said.text) for said in fold.said.values() if said.kind == "text" and said.text)
+    if texts:
+        yield AssistantTurn(
+            message=Message(Role.ASSISTANT, texts),
+            usage=Usage(),
+            response_id="",
+            provider=fold.provider,
+            model=fold.model,
+            finish_reason=FinishReason("other", "interrupted"),
+            timestamp=now,
+        )
+
+
+def _told(fold: Fold) -> Iterator[RecordedEvent]:
+    """Events that should have followed a turn, and the ends of what was open."""
+    if item := fold.begun_from_queue:
+        yield UserInput(item.text, item.client_key, item.queued_id)
+        yield Inbox(queue=_queue(fold)).changed()
+    elif fold.untold_input:
+        yield UserInput(fold.untold_input.content)
+    for steer in fold.untold_steers:
+        yield SteeringInjected(steer.id, steer.text)
+    for part_id, said in fold.said.items():
+        if not said.has_ended:
+            end = AssistantTextEnd if said.kind == "text" else ReasoningEnd
+            yield end(part_id, said.text, interrupted=True)
+    for request_id in fold.approvals:
+        reason = "agent-ls ended before this was answered."
+        yield ApprovalResolved(request_id, "deny", "once", "interrupt", reason)
+    for terminal_id in fold.terminals:
+        yield TerminalExit(terminal_id, None)
+
+
+def _queue(fold: Fold) -> tuple[Input, ...]:
+    return tuple(item for item in fold.queue if item is not fold.begun_from_queue)
+
+
+def _ended(fold: Fold) -> tuple[RecordedEvent, ...]:
+    return (StateChanged("IDLE"), ProcessingEnd("interrupted")) if fold.turn_id else ()
+
+
+def _settled_calls(
+    fold: Fold, round_: Round, call_ids: CallIds
+) -> Iterator[tuple[ToolResultPart, tuple[RecordedEvent, ...]]]:
+    """For each call of the last answer its result, and the events that it still lacks."""
+    for index, call in enumerate(round_.answer.tool_calls):
+        start = round_.starts.get(index)
+        if start is None:
+            call_id = call_ids.unique(call.id)
+            summary = call_summary(call.name, call.arguments)
+            began = ToolCallStart(call_id, index, call.name, call.arguments, summary)
+            yield _result(call, NEVER_RUN), (began, _end(call_id, call.name, NEVER_RUN))
+        elif end := round_.ends.get(start.call_id):
+            yield _result(call, end.output, is_error=end.is_error), ()
+        else:
+            so_far = fold.outputs.get(output_part(start.call_id), "")
+            text = f"{so_far}\n\n{CUT}" if so_far else CUT
+            yield _result(call, text), (_end(start.call_id, call.name, text),)
+
+
+def _result(call: ToolCallPart, text: str, *, is_error: bool = True) -> ToolResultPart:
+    content = truncate_tool_output(text, call.name, SessionConfig())
+    return ToolResultPart(call.id, call.name, content, is_error)
+
+
+def _end(call_id: str, name: str, text: str) -> ToolCallEnd:
+    return ToolCallEnd(
+        call_id=call_id,
+        name=name,
+        output=text,
+        summary=output_summary(text),
+        is_error=True,
+        error_kind="interrupted",
+        duration_ms=0,
+        output_chars=len(text),
+    )

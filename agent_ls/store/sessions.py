@@ -1,0 +1,95 @@
+"""Sessions on disk, made, opened and listed: the store's front door. Everything here blocks: call it in a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_ls.store import locks
+from agent_ls.store.errors import StoreError
+from agent_ls.store.layout import Layout, SessionSummary, lock_path, log_path, outputs_path
+from agent_ls.store.locks import SessionLock
+from agent_ls.store.log import Header, SessionLog, make_private_folder
+from agent_ls.store.reader import StoredSession, read_session
+from agent_ls.store.recorder import StoreRecorder, read_output
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSession:
+    """A session that this process owns. `stored` is what was there, None for a new one."""
+
+    folder: Path
+    recorder: StoreRecorder
+    lock: SessionLock
+    stored: StoredSession | None = None
+
+    def close(self) -> None:
+        """The log, then the lock. May be called again."""
+        self.recorder.close()
+        self.lock.release()
+
+    def output(self, output_ref: str, offset: int, limit: int) -> bytes:
+        """As recorder.read_output."""
+        return read_output(outputs_path(self.folder), output_ref, offset, limit)
+
+
+class SessionStore:
+    """`on_failure` is told once per session when its log cannot be written; the session goes on."""
+
+    def __init__(self, root: Path | None = None, *, on_failure: Callable[[str, OSError], None]) -> None:
+        self.layout = Layout(root)
+        self._on_failure = on_failure
+
+    def create(self, header: Header) -> OpenSession:
+        """
+        Raises:
+            StoreError: an id that is no id of ours, or is taken. OSError: the store cannot be written.
+        """
+        self.layout.describe_workspace(header.workspace_folder)
+        folder = self.layout.session_folder(header.workspace_folder, header.session_id)
+        make_private_folder(folder)
+        lock = locks.take(lock_path(folder), header.session_id)
+        report = self._reporter(header.session_id)
+        try:
+            log = SessionLog.create(log_path(folder), header, report)
+        except BaseException:
+            lock.release()
+            raise
+        return OpenSession(folder, StoreRecorder(log, outputs_path(folder), report), lock)
+
+    def open(self, session_id: str) -> OpenSession:
+        """
+        Raises:
+            StoreError: no such session, not readable, or owned by another process. OSError.
+        """
+        folder = self._folder(session_id)
+        lock = locks.take(lock_path(folder), session_id)
+        report = self._reporter(session_id)
+        try:
+            stored = read_session(log_path(folder))
+            log = SessionLog.reopen(log_path(folder), report)
+        except BaseException:
+            lock.release()
+            raise
+        return OpenSession(folder, StoreRecorder(log, outputs_path(folder), report), lock, stored)
+
+    def read(self, session_id: str) -> StoredSession:
+        """Without owning it: of a session that another process may be writing.
+
+        Raises:
+            StoreError, OSError.
+        """
+        return read_session(log_path(self._folder(session_id)))
+
+    def sessions(self, workspace: str | None = None) -> list[SessionSummary]:
+        return self.layout.sessions(workspace)
+
+    def _folder(self, session_id: str) -> Path:
+        folder = self.layout.find(session_id)
+        if folder is None:
+            raise StoreError(f"No session {session_id} is stored.")
+        return folder
+
+    def _reporter(self, session_id: str) -> Callable[[OSError], None]:
+        return lambda error: self._on_failure(session_id, error)

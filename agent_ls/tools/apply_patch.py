@@ -1,0 +1,123 @@
+"""apply_patch: a v4a patch over any number of files, all or nothing (000 appendix A, REQUIREMENTS T4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from agent_ls.environments.base import FileWrite
+from agent_ls.environments.errors import EnvError, NotAFileError, PathNotFoundError
+from agent_ls.patch.errors import PatchError
+from agent_ls.patch.hunks import ChangeSet, FileChange
+from agent_ls.patch.v4a_apply import Contents, Unreadable, parse, plan
+from agent_ls.tools import descriptions
+from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
+from agent_ls.tools.freshness import demand_current, is_current, stale
+from agent_ls.tools.missing import nearest
+from agent_ls.tools.paths import absolute
+from agent_ls.tools.planned import commit, effect_of, landed_notes
+from agent_ls.tools.refusals import refused
+from agent_ls.tools.summary import one_line
+
+_HEADER = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: *(.+?) *$", re.MULTILINE)
+
+
+class ApplyPatchArguments(Arguments):
+    patch: str = Field(description="The patch, from `*** Begin Patch` to `*** End Patch`.")
+
+
+async def prepare(arguments: ApplyPatchArguments, context: ToolContext) -> Prepared:
+    change_set = await _planned(arguments.patch, context)
+    for change in change_set.changes:
+        _demand_seen(change, context)
+    writes = [
+        FileWrite(
+            absolute(file.path, context.environment),
+            file.after,
+            file.before,
+            absolute(file.mode_from, context.environment) if file.mode_from else "",
+        )
+        for file in change_set.writes
+    ]
+
+    async def run() -> ToolOutput:
+        states = await commit(writes, context) if writes else ()
+        notes = [*_remarks(change_set), *landed_notes(writes, states, context)]
+        return ToolOutput(change_set.summary() + "\n".join(notes), files=states)
+
+    return Prepared(effect_of(change_set.changes, context.environment), run)
+
+
+async def _planned(text: str, context: ToolContext) -> ChangeSet:
+    try:
+        patch = parse(text)
+        files = {path: await _content(path, context) for path in patch.paths}
+        return plan(patch, files, lambda path: absolute(path, context.environment))
+    except PatchError as error:
+        raise await _refusal(error, context) from None
+
+
+async def _refusal(error: PatchError, context: ToolContext) -> ToolError:
+    said = refused(error)
+    missing = dict.fromkeys(problem.path for problem in error.problems if problem.code == "FILE_MISSING")
+    near = [
+        f"{path}: {await nearest(absolute(path, context.environment), context.environment)}"
+        for path in missing
+    ]
+    return ToolError("\n".join([str(said), *near]), kind=said.kind)
+
+
+async def _content(path: str, context: ToolContext) -> Contents:
+    try:
+        return await context.environment.read_bytes(absolute(path, context.environment))
+    except PathNotFoundError:
+        return None
+    except NotAFileError as error:
+        return Unreadable(str(error), "IS_DIRECTORY")
+    except EnvError as error:
+        return Unreadable(str(error))
+
+
+def _demand_seen(change: FileChange, context: ToolContext) -> None:
+    """A patch quotes what it changes; what goes as a whole, unquoted, must be what the model has seen (X9)."""
+    path = absolute(change.path, context.environment)
+    if change.replaces_whole and change.before:
+        demand_current(path, change.before, context)
+    if change.overwritten:
+        demand_current(path, change.overwritten, context)
+    # Deleting a file that was never read is deliberate; deleting one that changed since it was read may not be.
+    if change.action == "delete" and change.before and context.reads.shown(path) is not None:
+        if not is_current(path, change.before, context):
+            raise stale(path, change.before, context)
+
+
+def _remarks(change_set: ChangeSet) -> Sequence[str]:
+    """What a model should know of a patch that did not fit at exactly one place, word for word."""
+    several = [
+        f"[{place.path}, chunk {place.chunk}: its lines occur {place.candidates} times; "
+        f"the one at line {place.line} was changed. Check that it is the right one.]"
+        for place in change_set.placements
+        if place.candidates > 1
+    ]
+    loose = [
+        f"[{place.path}, chunk {place.chunk}: matched at line {place.line} though blanks or punctuation differ.]"
+        for place in change_set.placements
+        if place.candidates == 1 and place.level > 1
+    ]
+    return [*several, *loose, *(f"[Repaired: {note}]" for note in change_set.notes())]
+
+
+def summarize(arguments: ApplyPatchArguments) -> str:
+    return one_line(", ".join(dict.fromkeys(_HEADER.findall(arguments.patch))) or "patch")
+
+
+APPLY_PATCH = Tool(
+    name="apply_patch",
+    description=descriptions.load("apply_patch"),
+    category="write",
+    arguments=ApplyPatchArguments,
+    prepare=prepare,
+    summarize=summarize,
+)

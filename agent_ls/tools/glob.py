@@ -1,0 +1,49 @@
+"""glob: files by name pattern, newest first (000 section 3.3, REQUIREMENTS T6)."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from agent_ls.environments.effects import ReadEffect
+from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.paths import absolute, shown_path
+from agent_ls.tools.summary import one_line
+
+
+class GlobArguments(Arguments):
+    pattern: str = Field(
+        min_length=1,
+        description="What to find, for example `**/*.py` or `src/**/test_*.ts`; `**` crosses folders.",
+    )
+    path: str = Field(default=".", description="The folder to search; the working directory when left out.")
+
+
+async def prepare(arguments: GlobArguments, context: ToolContext) -> Prepared:
+    path = absolute(arguments.path, context.environment)
+
+    async def run() -> ToolOutput:
+        found = await context.environment.glob(arguments.pattern, path)
+        if found:
+            files = f"{len(found)} file{'s' if len(found) != 1 else ''}"
+            return ToolOutput("\n".join(found), summary=files)
+        where = shown_path(path, context.environment)
+        return ToolOutput(f"No files match {arguments.pattern!r} below {where}. Ignored files are left out.")
+
+    return Prepared(ReadEffect((path,)), run)
+
+
+def summarize(arguments: GlobArguments) -> str:
+    return one_line(arguments.pattern)
+
+
+GLOB = Tool(
+    name="glob",
+    description=(
+        "Find files by a name pattern; the most recently changed come first.\n\n"
+        "Files that the project ignores (as in .gitignore) are left out. To search inside files use grep."
+    ),
+    category="read",
+    arguments=GlobArguments,
+    prepare=prepare,
+    summarize=summarize,
+)

@@ -1,0 +1,81 @@
+"""From a change that is computed to the effect that is judged, the files that are committed, and what landed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agent_ls.environments.base import ExecutionEnvironment, FileState, FileWrite, sha256
+from agent_ls.environments.effects import Effect, NoEffect, PlannedWrite, WriteEffect
+from agent_ls.patch.hunks import Action, FileChange
+from agent_ls.patch.unified import change_diff, is_text, line_hunks
+from agent_ls.text import decode, split_lines
+from agent_ls.tools.base import ToolContext
+from agent_ls.tools.paths import absolute, shown_path
+
+
+def whole_file_change(name: str, before: bytes | None, after: bytes) -> FileChange:
+    """The change that gives a file this content; `before` None creates it."""
+    action: Action = "create" if before is None else "modify"
+    if not (is_text(before) and is_text(after)):
+        return FileChange(name, action, before, after)
+    return FileChange(name, action, before, after, line_hunks(_lines(before or b""), _lines(after)))
+
+
+def effect_of(changes: Sequence[FileChange], environment: ExecutionEnvironment) -> Effect:
+    """NoEffect where nothing changes: nobody is to be asked about that."""
+    planned = [write for change in changes for write in _planned(change, environment)]
+    return WriteEffect(tuple(planned)) if planned else NoEffect()
+
+
+async def commit(writes: Sequence[FileWrite], context: ToolContext) -> tuple[FileState, ...]:
+    """Commits all of them in one call, and records what the model now knows of each file.
+
+    That is what it wrote, also where the environment carried the change over what the user typed meanwhile: the
+    next edit then sees that the file has moved on.
+    """
+    states = await context.environment.commit(writes, context.attribution)
+    for write in writes:
+        if write.content is not None:
+            context.reads.show(write.path, sha256(write.content), write.content)
+    return tuple(states)
+
+
+def landed_notes(writes: Sequence[FileWrite], states: Sequence[FileState], context: ToolContext) -> list[str]:
+    """One sentence for each file that does not hold exactly what was written."""
+    return [
+        f"[{shown_path(write.path, context.environment)} also holds changes that the user made meanwhile. "
+        f"Read it again before you rely on its text.]"
+        for write, state in zip(writes, states, strict=True)
+        if state.after != write.content
+    ]
+
+
+def _planned(change: FileChange, environment: ExecutionEnvironment) -> list[PlannedWrite]:
+    """Both ends of a move are named, so that both are judged."""
+    path = absolute(change.path, environment)
+    source = absolute(change.moved_from, environment) if change.moved_from else ""
+    named = replace(
+        change,
+        path=shown_path(path, environment),
+        moved_from=shown_path(source, environment) if source else "",
+    )
+    key = _change_key(named)
+    target = PlannedWrite(path, change.action, change_diff(named).text, key)
+    return [PlannedWrite(source, "move", "", key), target] if source else [target]
+
+
+def _change_key(change: FileChange) -> str:
+    """Over the removed and added lines; over both contents where there are no lines."""
+    parts = [[hunk.removed, hunk.added] for hunk in change.hunks]
+    sides = (
+        [] if parts else [None if side is None else sha256(side) for side in (change.before, change.after)]
+    )
+    text = json.dumps([change.action, change.moved_from, parts, sides], ensure_ascii=True)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _lines(data: bytes) -> list[str]:
+    return split_lines(decode(data).text)

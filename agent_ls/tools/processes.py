@@ -1,0 +1,101 @@
+"""processes: the background processes that shell started: list, read, kill (REQUIREMENTS T5)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from agent_ls.environments.base import ExecutionEnvironment, ProcessInfo
+from agent_ls.environments.effects import ProcessEffect
+from agent_ls.environments.errors import PathNotFoundError
+from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
+from agent_ls.tools.summary import one_line
+
+
+class ProcessesArguments(Arguments):
+    action: Literal["list", "read", "kill"] = Field(
+        description="list: all of them; read: the output of one; kill: end one and all that it started."
+    )
+    process_id: str = Field(default="", description="Which one, for read and kill: the id that shell gave.")
+    offset: int = Field(
+        default=0,
+        ge=0,
+        description="For read: the character to read from; what was read last time ends with it.",
+    )
+
+    @model_validator(mode="after")
+    def _names_a_process(self) -> ProcessesArguments:
+        if self.action != "list" and not self.process_id:
+            raise ValueError(f"process_id is needed for {self.action}; action list shows the ids")
+        return self
+
+
+async def prepare(arguments: ProcessesArguments, context: ToolContext) -> Prepared:
+    async def run() -> ToolOutput:
+        environment = context.environment
+        match arguments.action:
+            case "list":
+                return await _list(environment)
+            case "read":
+                return await _read(arguments, environment)
+            case "kill":
+                return await _kill(arguments.process_id, environment)
+
+    return Prepared(ProcessEffect(arguments.process_id, arguments.action), run)
+
+
+async def _list(environment: ExecutionEnvironment) -> ToolOutput:
+    processes = await environment.list_processes()
+    if not processes:
+        return ToolOutput("No background processes.")
+    return ToolOutput("\n".join(_line(process) for process in processes))
+
+
+async def _read(arguments: ProcessesArguments, environment: ExecutionEnvironment) -> ToolOutput:
+    process = await _known(arguments.process_id, environment)
+    text, end = await environment.read_process(process.id, arguments.offset)
+    body = text.rstrip("\n") if text else "(no output since then)" if arguments.offset else "(no output yet)"
+    return ToolOutput(f"{body}\n[{_state(process)}. Read on with offset={end}.]", exit_code=process.exit_code)
+
+
+async def _kill(process_id: str, environment: ExecutionEnvironment) -> ToolOutput:
+    process = await _known(process_id, environment)
+    if process.exit_code is not None:
+        return ToolOutput(f"Process {process_id} had already ended with exit code {process.exit_code}.")
+    ended = await environment.kill_process(process_id)
+    return ToolOutput(f"Process {process_id}: {_state(ended)}.")
+
+
+async def _known(process_id: str, environment: ExecutionEnvironment) -> ProcessInfo:
+    processes = await environment.list_processes()
+    for process in processes:
+        if process.id == process_id:
+            return process
+    ids = ", ".join(process.id for process in processes) or "there are none"
+    raise ToolError(f"No background process {process_id!r}. Known: {ids}.", kind=PathNotFoundError.kind)
+
+
+def _line(process: ProcessInfo) -> str:
+    return f"{process.id}  {_state(process)}  {one_line(process.command)}"
+
+
+def _state(process: ProcessInfo) -> str:
+    return "running" if process.exit_code is None else f"ended with exit code {process.exit_code}"
+
+
+def summarize(arguments: ProcessesArguments) -> str:
+    return one_line(f"{arguments.action} {arguments.process_id}".strip())
+
+
+PROCESSES = Tool(
+    name="processes",
+    description=(
+        "List the background processes that shell started, read their output, or end them. "
+        "They go on running when your turn ends; end those that are no longer needed."
+    ),
+    category="admin",
+    arguments=ProcessesArguments,
+    prepare=prepare,
+    summarize=summarize,
+)

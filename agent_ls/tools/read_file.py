@@ -1,0 +1,133 @@
+"""read_file: text with line numbers, images as images (000 section 3.3, REQUIREMENTS T2)."""
+
+from __future__ import annotations
+
+import re
+
+from pydantic import Field
+
+from agent_ls.environments.base import sha256
+from agent_ls.environments.effects import ReadEffect
+from agent_ls.environments.errors import PathNotFoundError
+from agent_ls.llm.messages import ImagePart
+from agent_ls.text import decode, looks_binary, numbered, split_lines
+from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
+from agent_ls.tools.missing import file_not_found
+from agent_ls.tools.paths import absolute, shown_path
+from agent_ls.tools.summary import one_line
+
+DEFAULT_LIMIT_LINES = 2000  # 000 section 3.3
+IMAGE_MAX_BYTES = 3_750_000  # 5 MB as base64, the smallest limit among the providers
+
+IMAGE_SIGNATURES = (
+    (re.compile(rb"\x89PNG\r\n\x1a\n"), "image/png"),
+    (re.compile(rb"\xff\xd8\xff"), "image/jpeg"),
+    (re.compile(rb"GIF8[79]a"), "image/gif"),
+    (re.compile(rb"RIFF....WEBP", re.DOTALL), "image/webp"),
+)
+_UNDECODABLE = re.compile("[\ud800-\udfff]")
+
+
+class ReadFileArguments(Arguments):
+    file_path: str = Field(description="Path of the file, absolute or relative to the working directory.")
+    offset: int = Field(default=1, ge=1, description="Line number to start from; the first line is 1.")
+    limit: int = Field(default=DEFAULT_LIMIT_LINES, ge=1, description="The most lines to return.")
+
+
+async def prepare(arguments: ReadFileArguments, context: ToolContext) -> Prepared:
+    path = absolute(arguments.file_path, context.environment)
+
+    async def run() -> ToolOutput:
+        try:
+            data = await context.environment.read_bytes(path)
+        except PathNotFoundError:
+            raise await file_not_found(path, context.environment) from None
+        output = _shown(data, shown_path(path, context.environment), arguments)
+        context.reads.show(path, sha256(data), data)
+        return output
+
+    return Prepared(ReadEffect((path,)), run)
+
+
+def _shown(data: bytes, name: str, arguments: ReadFileArguments) -> ToolOutput:
+    if media_type := _image_type(data):
+        return _image(data, media_type, name)
+    if looks_binary(data):
+        raise ToolError(
+            f"Binary file: {name} ({len(data)} bytes) cannot be shown as text. If its content matters, look at "
+            f"it with a command made for its format.",
+            kind="binary_file",
+        )
+    text = _text(data, name, arguments)
+    return ToolOutput(text, summary=_count(text.count("\n") + 1, "line"))
+
+
+def _image_type(data: bytes) -> str:
+    return next((media_type for signature, media_type in IMAGE_SIGNATURES if signature.match(data)), "")
+
+
+def _image(data: bytes, media_type: str, name: str) -> ToolOutput:
+    if len(data) > IMAGE_MAX_BYTES:
+        raise ToolError(
+            f"Image too large: {name} has {len(data)} bytes, the limit is {IMAGE_MAX_BYTES}. "
+            f"Write a smaller copy with a command and read that.",
+            kind="too_large",
+        )
+    return ToolOutput(
+        f"Image {name} ({media_type}, {len(data)} bytes).",
+        images=(ImagePart(data=data, media_type=media_type),),
+    )
+
+
+def _text(data: bytes, name: str, arguments: ReadFileArguments) -> str:
+    decoded = decode(data)
+    lines = split_lines(decoded.text)
+    if not lines:
+        return f"The file {name} is empty."
+    start = arguments.offset - 1
+    if start >= len(lines):
+        raise ToolError(
+            f"offset {arguments.offset} is past the end: {name} has {_count(len(lines), 'line')}. "
+            f"Use an offset from 1 to {len(lines)}.",
+            kind="validation",
+        )
+    shown = lines[start : start + arguments.limit]
+    notes = []
+    if len(shown) < len(lines):
+        notes.append(_range_note(start, len(shown), len(lines)))
+    if not decoded.is_valid:
+        notes.append(
+            "[The file is not valid UTF-8. Bytes that could not be decoded are shown as \ufffd and will be kept; "
+            "edit only lines without them.]"
+        )
+    body = _UNDECODABLE.sub("\ufffd", numbered(shown, arguments.offset))
+    return "\n\n".join([body, *notes])
+
+
+def _range_note(start: int, count: int, total: int) -> str:
+    end = start + count
+    rest = f" Continue with offset={end + 1}." if end < total else ""
+    return f"[Lines {start + 1}-{end} of {total}.{rest}]"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def summarize(arguments: ReadFileArguments) -> str:
+    return one_line(arguments.file_path)
+
+
+READ_FILE = Tool(
+    name="read_file",
+    description=(
+        "Read a file. Text comes back with line numbers, as `NUMBER | TEXT`; the number and the bar are not part "
+        "of the file. Images (PNG, JPEG, GIF, WebP) are shown as images.\n\n"
+        "You see the file as the user sees it, unsaved changes in the editor included. Without offset and limit "
+        f"the first {DEFAULT_LIMIT_LINES} lines are returned; read long files in parts. To list a folder use glob."
+    ),
+    category="read",
+    arguments=ReadFileArguments,
+    prepare=prepare,
+    summarize=summarize,
+)

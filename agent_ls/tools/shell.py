@@ -1,0 +1,152 @@
+"""shell: one command, waited for or in the background (000 sections 3.3 and 5.4, REQUIREMENTS T5, O2)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Self
+
+from pydantic import Field, model_validator
+from pydantic.json_schema import SkipJsonSchema
+
+from agent_ls.environments.base import CommandOptions, ExecResult
+from agent_ls.environments.effects import CommandEffect
+from agent_ls.tools import descriptions
+from agent_ls.tools.base import Arguments, Prepared, ShellLimits, Tool, ToolContext, ToolOutput
+from agent_ls.tools.paths import absolute
+from agent_ls.tools.summary import one_line
+
+TIMEOUT_MESSAGE = (  # 000 section 5.4; the line break as in the older edition
+    "[ERROR: Command timed out after {timeout_ms}ms. Partial output is shown above.\n"
+    "You can retry with a longer timeout by setting the timeout_ms parameter.]"
+)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class ShellArguments(Arguments):
+    command: str = Field(min_length=1, description="The command line, run by the system shell.")
+    description: str = Field(default="", description="What the command does, in a few words, for the user.")
+    timeout_ms: int | SkipJsonSchema[None] = Field(
+        default=None,
+        ge=1,
+        description="Milliseconds after which the command is ended; at most 600000 (10 minutes).",
+    )
+    working_dir: str = Field(default="", description="Folder to run in; the working directory when left out.")
+    env_vars: dict[str, str] = Field(default_factory=dict, description="Environment variables to add.")
+
+    @model_validator(mode="after")
+    def _can_be_started(self) -> Self:
+        bad = next((name for name in self.env_vars if not _VARIABLE.fullmatch(name)), None)
+        if bad is not None:
+            raise ValueError(f"env_vars: {bad!r} is no name of a variable")
+        if "\0" in "".join((self.command, *self.env_vars.values())):
+            raise ValueError("a command and its variables cannot hold a NUL character")
+        return self
+
+
+class BackgroundShellArguments(ShellArguments):
+    background: bool = Field(
+        default=False,
+        description="Start the command and return at once with its process id. For servers and watchers.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Timeout:
+    """What holds for one call; `note` is said when it is not what was asked for."""
+
+    timeout_ms: int
+    note: str = ""
+
+
+async def prepare(arguments: ShellArguments, context: ToolContext) -> Prepared:
+    working_dir = absolute(arguments.working_dir or ".", context.environment)
+    background = isinstance(arguments, BackgroundShellArguments) and arguments.background
+    timeout = _timeout(arguments.timeout_ms, context.shell_limits)
+    options = CommandOptions(timeout.timeout_ms, working_dir, arguments.env_vars)
+    effect = CommandEffect(
+        arguments.command, working_dir, tuple(sorted(arguments.env_vars.items())), background
+    )
+
+    async def run() -> ToolOutput:
+        if background:
+            return await _start(arguments.command, options, context)
+        result = await context.environment.exec_command(arguments.command, options, context.on_output)
+        return _told(result, timeout)
+
+    return Prepared(effect, run)
+
+
+def _timeout(asked_ms: int | None, limits: ShellLimits) -> _Timeout:
+    if asked_ms is None:
+        return _Timeout(min(limits.default_timeout_ms, limits.max_timeout_ms))
+    if asked_ms <= limits.max_timeout_ms:
+        return _Timeout(asked_ms)
+    return _Timeout(
+        limits.max_timeout_ms, f"[timeout_ms was lowered to the limit of {limits.max_timeout_ms}.]"
+    )
+
+
+async def _start(command: str, options: CommandOptions, context: ToolContext) -> ToolOutput:
+    process = await context.environment.start_process(command, options)
+    return ToolOutput(
+        f"Started in the background: process {process.id} (pid {process.pid}). It runs until it ends or is killed. "
+        f"Read its output, or end it, with the tool processes."
+    )
+
+
+def _told(result: ExecResult, timeout: _Timeout) -> ToolOutput:
+    text = "\n".join(part for part in (result.output.rstrip("\n"), *_remarks(result, timeout)) if part)
+    if result.timed_out:
+        return ToolOutput(
+            text,
+            is_error=True,
+            error_kind="shell_timeout",
+            exit_code=result.exit_code,
+            summary=f"timed out after {timeout.timeout_ms} ms",
+        )
+    last = result.output.rstrip().rpartition("\n")[2]
+    summary = f"exit {_exit(result.exit_code)}{f': {last}' if last else ''}"
+    if result.exit_code != 0:
+        return ToolOutput(
+            text, is_error=True, error_kind="shell_exit", exit_code=result.exit_code, summary=summary
+        )
+    return ToolOutput(text, exit_code=0, summary=summary)
+
+
+def _remarks(result: ExecResult, timeout: _Timeout) -> list[str]:
+    """Everything below the output. It stands last, where truncation keeps it."""
+    note = f"[{result.note}]" if result.note else ""
+    if result.timed_out:
+        return [TIMEOUT_MESSAGE.format(timeout_ms=timeout.timeout_ms), timeout.note, note]
+    nothing = "" if result.output.strip() else "(no output)"
+    return [
+        nothing,
+        f"Exit code: {_exit(result.exit_code)}",
+        f"Duration: {result.duration_ms} ms",
+        timeout.note,
+        note,
+    ]
+
+
+def _exit(code: int) -> str:
+    return f"{code} (ended by signal {-code})" if code < 0 else str(code)
+
+
+def summarize(arguments: ShellArguments) -> str:
+    return one_line(arguments.command)
+
+
+def shell_tool(*, default_timeout_ms: int, background: bool) -> Tool[Any]:
+    """`default_timeout_ms` is only told to the model: what holds stands in ToolContext.shell_limits.
+
+    `background` False is for a profile that has no tool to follow a background process with.
+    """
+    return Tool(
+        name="shell",
+        description=descriptions.load("shell").replace("{DEFAULT_SECONDS}", str(default_timeout_ms // 1000)),
+        category="admin",
+        arguments=BackgroundShellArguments if background else ShellArguments,
+        prepare=prepare,
+        summarize=summarize,
+    )

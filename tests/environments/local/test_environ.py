@@ -1,0 +1,35 @@
+"""Which variables a command gets."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.environments.local import EnvPolicy
+from agent_ls.environments.local.environ import child_environ
+
+pytestmark = pytest.mark.req("X5")
+
+HARMLESS = ("PATH", "HOME", "USER", "SHELL", "LANG", "TERM", "TMPDIR", "GOPATH", "CARGO_HOME", "NVM_DIR")
+OTHERS = ("EDITOR", "API_KEYS", "TOKEN", "MY_TOKEN_FILE", "SECRET")
+SECRETS = ("OPENAI_API_KEY", "db_password", "Github_Token", "AWS_SECRET", "X_CREDENTIAL", "_API_KEY")
+ALL = {name: f"value of {name}" for name in HARMLESS + OTHERS + SECRETS}
+
+
+@pytest.mark.parametrize(
+    ("policy", "names"),
+    [
+        ("filtered", {*HARMLESS, *OTHERS}),
+        ("all", set(ALL)),
+        ("core", set(HARMLESS)),
+        ("none", set()),
+    ],
+)
+def test_a_policy_lets_its_names_through(policy: EnvPolicy, names: set[str]) -> None:
+    assert child_environ(ALL, policy) == {name: ALL[name] for name in names}
+
+
+@pytest.mark.parametrize("policy", ["filtered", "all", "core", "none"])
+def test_added_variables_are_given_whatever_their_name(policy: EnvPolicy) -> None:
+    added = {"MY_API_KEY": "meant for it", "PATH": "/bin"}
+    environ = child_environ({"PATH": "/usr/bin"}, policy, added)
+    assert environ == added

@@ -1,0 +1,57 @@
+"""What is kept of long outputs."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_ls.environments.base import Stream
+from agent_ls.environments.local.output import BackgroundOutput, CommandOutput, dropped_line
+
+STREAMS: st.SearchStrategy[Stream] = st.sampled_from(("stdout", "stderr"))
+PIECES = st.lists(st.tuples(STREAMS, st.text(alphabet="abc\n", max_size=9)))
+
+
+def collected(pieces: list[tuple[Stream, str]], kept_chars: int) -> CommandOutput:
+    output = CommandOutput(kept_chars)
+    for stream, text in pieces:
+        output.add(stream, text)
+    return output
+
+
+@given(PIECES)
+def test_output_below_the_limit_is_whole_and_in_order(pieces: list[tuple[Stream, str]]) -> None:
+    output = collected(pieces, 1_000)
+    assert output.text("stdout", "stderr") == "".join(text for _, text in pieces)
+    assert output.text("stderr") == "".join(text for stream, text in pieces if stream == "stderr")
+    assert output.dropped_chars == 0
+
+
+@given(PIECES, st.integers(min_value=2, max_value=20))
+def test_output_above_the_limit_keeps_both_ends_and_counts_the_rest(
+    pieces: list[tuple[Stream, str]], kept_chars: int
+) -> None:
+    whole = "".join(text for _, text in pieces)
+    output = collected(pieces, kept_chars)
+    dropped = max(len(whole) - kept_chars, 0)
+    assert output.dropped_chars == dropped
+    head, tail = kept_chars // 2, kept_chars - kept_chars // 2
+    expected = whole[:head] + dropped_line(dropped) + whole[-tail:] if dropped else whole
+    assert output.text("stdout", "stderr") == expected
+
+
+def test_a_stream_of_which_nothing_was_dropped_has_no_mark() -> None:
+    output = collected([("stderr", "error\n"), ("stdout", "x" * 100)], 20)
+    assert output.text("stderr") == "error\n"
+    assert dropped_line(86) in output.text("stdout")
+
+
+@given(st.lists(st.text(alphabet="ab", min_size=1, max_size=9)), st.integers(0, 60))
+def test_background_output_read_by_offset_is_a_slice_of_all(pieces: list[str], offset: int) -> None:
+    output = BackgroundOutput(kept_chars=30)
+    for piece in pieces:
+        output.add(piece)
+    whole = "".join(pieces)
+    start = max(len(whole) - 30, 0)
+    gone = dropped_line(start - offset) if offset < start else ""
+    assert output.read(offset) == (gone + whole[max(offset, start) :], len(whole))

@@ -1,0 +1,43 @@
+"""The process table, read in both ways, and what is done about processes that are not ours."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import anyio
+import pytest
+
+from agent_ls.environments.local.process_tree import Root, Row, end, members, process_table, rows_of_ps
+
+pytestmark = pytest.mark.req("T5")
+
+NOBODY = Root(frozenset(), "a mark that no process has")
+
+
+@pytest.mark.skipif(shutil.which("ps") is None, reason="no ps")
+def test_both_process_tables_tell_the_same_of_us() -> None:
+    ours = [
+        next(row for row in table if row.pid == os.getpid())
+        for table in (process_table(), list(rows_of_ps()))
+    ]
+    assert {(row.parent, row.group, row.is_zombie) for row in ours} == {(os.getppid(), os.getpgid(0), False)}
+
+
+def test_rows_of_one_process_are_equal_whoever_its_parent_is() -> None:
+    row = Row(7, "123", parent=2, group=7, session=7, is_zombie=False)
+    assert row == Row(7, "123", parent=1, group=9, session=9, is_zombie=True)
+    assert row != Row(7, "124", parent=2, group=7, session=7, is_zombie=False)
+
+
+async def test_a_root_without_processes_ends_at_once_and_none_is_touched() -> None:
+    async with await anyio.open_process(["sleep", "1000"]) as stranger:
+        assert members(NOBODY) == set()
+        with anyio.fail_after(30):
+            assert await end(NOBODY, grace_seconds=1000) == []
+        assert stranger.returncode is None
+        stranger.kill()
+
+
+def test_ending_never_ends_ourselves() -> None:
+    assert os.getpid() not in {row.pid for row in members(Root(frozenset({os.getsid(0)}), "none"))}

@@ -1,0 +1,339 @@
+"""Commands on this machine: what ends with them, what survives, and what their output looks like."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from agent_ls.environments.base import CommandOptions, ExecResult, Stream
+from agent_ls.environments.local import EnvPolicy, LocalEnvironment
+from agent_ls.environments.local.processes import TERMINATE_GRACE_MS
+from tests.support.environments import SHORT_GRACE_MS
+from tests.support.processes import (
+    LIMIT_SECONDS,
+    Fifo,
+    eventually,
+    new_token,
+    printed,
+    processes_with,
+    zombies_of_ours,
+)
+
+pytestmark = pytest.mark.req("X2", "T5")
+
+HOUR_MS = 3_600_000
+SHORT_MS = 1_000  # a limit that is meant to pass, with time for a slow machine to start the command
+
+
+@asynccontextmanager
+async def opened(folder: Path, terminate_grace_ms: int = SHORT_GRACE_MS) -> AsyncIterator[LocalEnvironment]:
+    environment = LocalEnvironment(str(folder), terminate_grace_ms=terminate_grace_ms)
+    await environment.initialize()
+    try:
+        yield environment
+    finally:
+        await environment.cleanup()
+
+
+@pytest.fixture
+async def env(tmp_path: Path) -> AsyncIterator[LocalEnvironment]:
+    async with opened(tmp_path) as environment:
+        yield environment
+
+
+class Waiter:
+    """An output sink that tells when something was printed."""
+
+    def __init__(self, awaited: str) -> None:
+        self.text = ""
+        self._awaited = awaited
+        self.seen = anyio.Event()
+
+    def __call__(self, stream: Stream, text: str) -> None:
+        self.text += text
+        if self._awaited in self.text:
+            self.seen.set()
+
+
+async def run_until_ready_then_cancel(env: LocalEnvironment, command: str, token: str) -> None:
+    ready = Waiter("ready")
+    options = CommandOptions(timeout_ms=HOUR_MS, env_vars={"TOKEN": token})
+    with anyio.fail_after(LIMIT_SECONDS):
+        async with anyio.create_task_group() as group:
+            group.start_soon(env.exec_command, command, options, ready)
+            await ready.seen.wait()
+            assert processes_with(token)
+            group.cancel_scope.cancel()
+
+
+DOUBLE_FORK = """
+import os, sys
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        print("ready", flush=True)
+        os.execvp("sleep", ["sleep", "1000"])
+    os._exit(0)
+os.wait()
+os.execvp("sleep", ["sleep", "1000"])
+"""
+
+TREES = {
+    "a plain child": "echo ready; sleep 1000; true",
+    "a group": "sleep 1000 & sleep 1000 & echo ready; wait",
+    "ignores TERM": "trap '' TERM; echo ready; while :; do sleep 1000; done",
+    "a child that ignores TERM": "bash -c \"trap '' TERM; echo ready; while :; do sleep 1000; done\" & wait",
+    "setsid": "setsid bash -c 'echo ready; exec sleep 1000' & wait",
+    "setsid in setsid, both ignoring TERM": (
+        "setsid bash -c \"trap '' TERM; setsid bash -c 'echo ready; exec sleep 1000' & wait; sleep 1000\" & wait"
+    ),
+    "a double fork": f"exec {sys.executable} -c '{DOUBLE_FORK}'",
+    "no environment left": "env -i setsid bash -c 'echo ready; exec -a $0 sleep 1000' $TOKEN & wait",
+    "stopped": "sleep 1000 & kill -STOP $!; echo ready; wait",
+    "an orphan of the group": "(sleep 1000 & echo ready) ; exec sleep 1000",
+}
+
+
+@pytest.mark.req("L16")
+@pytest.mark.parametrize("tree", TREES)
+async def test_a_cancelled_command_leaves_no_process(env: LocalEnvironment, tree: str) -> None:
+    token, zombies = new_token(), zombies_of_ours()
+    await run_until_ready_then_cancel(env, TREES[tree], token)
+    assert processes_with(token) == {}
+    assert zombies_of_ours() <= zombies
+
+
+@pytest.mark.req("O2")
+@pytest.mark.parametrize("tree", ["a group", "ignores TERM", "a double fork"])
+async def test_a_command_at_its_limit_leaves_no_process_but_its_output(
+    env: LocalEnvironment, tree: str
+) -> None:
+    token, zombies = new_token(), zombies_of_ours()
+    options = CommandOptions(timeout_ms=SHORT_MS, env_vars={"TOKEN": token})
+    result = await env.exec_command(TREES[tree], options)
+    assert result.timed_out
+    assert result.stdout == "ready\n"
+    assert result.exit_code < 0
+    assert result.note == ""
+    assert processes_with(token) == {}
+    assert zombies_of_ours() <= zombies
+
+
+async def test_a_command_that_ignores_term_is_killed_after_two_seconds(tmp_path: Path) -> None:
+    assert TERMINATE_GRACE_MS == 2_000
+    async with opened(tmp_path, TERMINATE_GRACE_MS) as env:
+        result = await env.exec_command(
+            "trap '' TERM; while :; do sleep 1000; done", CommandOptions(timeout_ms=1)
+        )
+    assert result.exit_code == -signal.SIGKILL
+    assert result.duration_ms >= TERMINATE_GRACE_MS
+
+
+async def test_a_command_told_to_end_may_say_goodbye(tmp_path: Path) -> None:
+    async with opened(tmp_path, HOUR_MS) as env:
+        command = "trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 1000 & wait; done"
+        result = await env.exec_command(command, CommandOptions(timeout_ms=SHORT_MS))
+    assert (result.output, result.exit_code, result.timed_out) == ("ready\nbye\n", 7, True)
+
+
+@pytest.mark.req("L16")
+async def test_a_command_cancelled_at_any_moment_leaves_no_process_and_no_open_file(
+    env: LocalEnvironment,
+) -> None:
+    token = new_token()
+    open_files = len(os.listdir("/proc/self/fd"))
+    for moment in range(0, 1_000, 25):
+        async with anyio.create_task_group() as group:
+            group.start_soon(env.exec_command, f": {token}; echo x; sleep 1000; true", CommandOptions())
+            for _ in range(moment):
+                await anyio.lowlevel.checkpoint()
+            group.cancel_scope.cancel()
+        assert processes_with(token) == {}, moment
+    await eventually(lambda: len(os.listdir("/proc/self/fd")) == open_files)
+
+
+async def test_cancelling_before_the_start_starts_nothing(env: LocalEnvironment) -> None:
+    token = new_token()
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await env.exec_command(f": {token}; sleep 1000", CommandOptions())
+    assert scope.cancelled_caught
+    assert processes_with(token) == {}
+
+
+async def test_a_background_process_outlives_other_commands_until_cleanup(env: LocalEnvironment) -> None:
+    token = new_token()
+    await env.start_process("exec sleep 1000", CommandOptions(env_vars={"TOKEN": token}))
+    await run_until_ready_then_cancel(env, "echo ready; sleep 1000", other := new_token())
+    assert processes_with(other) == {}
+    assert (await env.exec_command("sleep 1000", CommandOptions(timeout_ms=1))).timed_out
+    assert len(processes_with(token)) == 1
+    await env.cleanup()
+    assert processes_with(token) == {}
+    assert [info.exit_code for info in await env.list_processes()] == [-signal.SIGTERM]
+
+
+async def test_killing_a_background_process_ends_what_it_started(env: LocalEnvironment) -> None:
+    token = new_token()
+    command = "trap 'echo bye; exit' TERM; setsid sleep 1000 & echo ready; wait"
+    info = await env.start_process(command, CommandOptions(env_vars={"TOKEN": token}))
+    await printed(env, info.id, "ready")
+    assert (await env.kill_process(info.id)).exit_code == 0
+    assert (await env.read_process(info.id))[0] == "ready\nbye\n"
+    assert processes_with(token) == {}
+    assert (await env.kill_process(info.id)).exit_code == 0
+
+
+async def test_a_server_left_running_lives_until_cleanup(env: LocalEnvironment) -> None:
+    token = new_token()
+    options = CommandOptions(timeout_ms=HOUR_MS, env_vars={"TOKEN": token})
+    result = await env.exec_command(
+        "sleep 1000 >/dev/null 2>&1 & setsid sleep 1000 >/dev/null 2>&1 &", options
+    )
+    assert (result.exit_code, result.note) == (0, "")
+    assert len(processes_with(token)) == 2
+    await env.exec_command("true", CommandOptions())
+    assert len(processes_with(token)) == 2
+    zombies = zombies_of_ours()
+    await env.cleanup()
+    assert processes_with(token) == {}
+    assert zombies_of_ours() <= zombies
+
+
+async def test_a_command_whose_child_holds_the_output_is_not_waited_for(env: LocalEnvironment) -> None:
+    token = new_token()
+    options = CommandOptions(timeout_ms=HOUR_MS, env_vars={"TOKEN": token})
+    with anyio.fail_after(LIMIT_SECONDS):
+        result = await env.exec_command("sleep 1000 & echo started", options)
+    (pid,) = processes_with(token)
+    assert (result.exit_code, result.stdout, result.timed_out) == (0, "started\n", False)
+    assert f"pid {pid}" in result.note
+
+
+async def test_a_server_left_running_can_go_on_printing(env: LocalEnvironment, tmp_path: Path) -> None:
+    with Fifo(tmp_path / "ask") as ask, Fifo(tmp_path / "tell") as tell:
+        server = "while read line; do echo tick && echo alive >tell; done <ask &"
+        result = await env.exec_command(server, CommandOptions(timeout_ms=HOUR_MS))
+        assert result.note
+        for _ in range(3):
+            ask.send_line()
+            assert await tell.line() == "alive"
+
+
+async def test_ended_orphans_are_reaped_with_a_later_command(env: LocalEnvironment, tmp_path: Path) -> None:
+    zombies = zombies_of_ours()
+    with Fifo(tmp_path / "end") as end:
+        await env.exec_command("setsid bash -c 'echo $$ >pid; read <end' >/dev/null 2>&1 &", CommandOptions())
+        await eventually(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text() != "")
+        pid = int((tmp_path / "pid").read_text())
+        await env.exec_command("true", CommandOptions())
+        end.send_line()
+        await eventually(lambda: pid in zombies_of_ours())
+    await env.exec_command("true", CommandOptions())
+    assert zombies_of_ours() <= zombies
+
+
+@pytest.mark.req("X5")
+@pytest.mark.parametrize(
+    ("policy", "seen"), [("filtered", "shown\n"), ("all", "hushshown\n"), ("none", "\n"), ("core", "\n")]
+)
+async def test_a_command_sees_what_the_policy_lets_through(
+    tmp_path: Path, policy: EnvPolicy, seen: str
+) -> None:
+    environ = {"PATH": os.environ["PATH"], "MY_API_KEY": "hush", "PLAIN": "shown"}
+    env = LocalEnvironment(str(tmp_path), environ=environ, env_policy=policy)
+    result = await env.exec_command("echo $MY_API_KEY$PLAIN", CommandOptions())
+    assert result.stdout == seen
+
+
+# --- output ---------------------------------------------------------------------------------------------------
+
+
+async def run(env: LocalEnvironment, command: str, sink: Callable[[Stream, str], None]) -> ExecResult:
+    with anyio.fail_after(LIMIT_SECONDS):
+        return await env.exec_command(command, CommandOptions(timeout_ms=HOUR_MS), sink)
+
+
+async def test_output_of_both_streams_is_kept_in_the_order_it_came(
+    env: LocalEnvironment, tmp_path: Path
+) -> None:
+    with Fifo(tmp_path / "go") as go:
+        result = await run(
+            env,
+            "echo 1; read <go; echo 2 >&2; read <go; echo 3; read <go; echo 4 >&2",
+            lambda *_: go.send_line(),
+        )
+    assert (result.output, result.stdout, result.stderr) == ("1\n2\n3\n4\n", "1\n3\n", "2\n4\n")
+
+
+async def test_a_character_cut_by_a_read_is_one_character(env: LocalEnvironment, tmp_path: Path) -> None:
+    pieces: list[str] = []
+
+    def sink(stream: Stream, text: str) -> None:
+        pieces.append(text)
+        go.send_line()
+
+    with Fifo(tmp_path / "go") as go:
+        result = await run(env, r"printf 'a\303'; read <go; printf '\251b'", sink)
+    assert result.stdout == "aéb"
+    assert pieces == ["a", "éb"]
+
+
+async def test_output_that_is_not_utf8_is_shown_with_marks(env: LocalEnvironment) -> None:
+    result = await run(env, r"printf 'a\377b\303\251\303'", lambda *_: None)
+    assert result.stdout == "a\ufffdbé\ufffd"
+
+
+async def test_two_hundred_thousand_lines_come_whole(env: LocalEnvironment) -> None:
+    pieces: list[str] = []
+    result = await run(env, "seq 200000", lambda _, text: pieces.append(text))
+    assert result.stdout == "".join(f"{number}\n" for number in range(1, 200_001))
+    assert "".join(pieces) == result.output == result.stdout
+    assert result.note == ""
+
+
+async def test_a_failing_sink_still_ends_the_command(env: LocalEnvironment) -> None:
+    token = new_token()
+
+    def sink(stream: Stream, text: str) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ExceptionGroup) as caught:
+        await run(env, f": {token}; echo ready; sleep 1000; true", sink)
+    assert caught.group_contains(ZeroDivisionError)
+    assert processes_with(token) == {}
+
+
+# --- our own end ----------------------------------------------------------------------------------------------
+
+HOST = """
+import sys, anyio
+from agent_ls.environments.base import CommandOptions
+from agent_ls.environments.local import LocalEnvironment
+
+async def main():
+    env = LocalEnvironment(".")
+    await env.initialize()
+    await env.exec_command("exec sleep 1000", CommandOptions(timeout_ms=3_600_000))
+
+anyio.run(main)
+"""
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="no setpriv to have commands die with us")
+async def test_a_command_dies_with_a_server_that_is_killed() -> None:
+    token = new_token()
+    environ = {**os.environ, "TOKEN": token}
+    async with await anyio.open_process([sys.executable, "-c", HOST], env=environ) as host:
+        await eventually(lambda: any(line.startswith("sleep") for line in processes_with(token).values()))
+        host.kill()
+    await eventually(lambda: processes_with(token) == {})

@@ -1,0 +1,168 @@
+"""Searching this machine: which ripgrep, what its output means however it is cut, and what ends it."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+from pathlib import Path
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_ls.environments.base import GrepLine, GrepOptions
+from agent_ls.environments.errors import InvalidPatternError, NotAFileError
+from agent_ls.environments.local import LocalEnvironment, ripgrep
+from tests.support.processes import Fifo, eventually, new_token, processes_with
+
+pytestmark = pytest.mark.req("T6")
+
+
+def program(path: Path, script: str) -> str:
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+# --- finding it -----------------------------------------------------------------------------------------------
+
+
+async def test_the_ripgrep_that_we_depend_on_is_found_and_runs() -> None:
+    assert await ripgrep.newest(ripgrep.candidates())
+
+
+async def test_the_newest_of_those_that_run_is_taken_and_the_first_of_equals(tmp_path: Path) -> None:
+    versions = {"old": "13.0.0", "wheel": "14.1.0 (rev x)", "path": "14.1.0", "ten": "9.9.9"}
+    programs = [program(tmp_path / name, f"echo 'ripgrep {version}'") for name, version in versions.items()]
+    broken = [program(tmp_path / "no", "exit 1"), str(tmp_path), str(tmp_path / "missing")]
+    assert await ripgrep.newest(broken + programs) == str(tmp_path / "wheel")
+    assert await ripgrep.newest([*programs, program(tmp_path / "new", "echo 'ripgrep 15.0.1'")]) == str(
+        tmp_path / "new"
+    )
+    assert await ripgrep.newest(broken) == ""
+
+
+# --- its output -----------------------------------------------------------------------------------------------
+
+
+def message(kind: str, **data: object) -> bytes:
+    return json.dumps({"type": kind, "data": data}).encode() + b"\n"
+
+
+def text(value: str) -> dict[str, str]:
+    return {"text": value}
+
+
+def encoded(value: bytes) -> dict[str, str]:
+    return {"bytes": base64.b64encode(value).decode()}
+
+
+def line(path: dict[str, str], lines: dict[str, str], number: int, *starts: int) -> bytes:
+    submatches = [{"match": text("x"), "start": start, "end": start + 1} for start in starts]
+    kind = "match" if starts else "context"
+    return message(kind, path=path, lines=lines, line_number=number, absolute_offset=0, submatches=submatches)
+
+
+OUTPUT = b"".join(
+    [
+        message("begin", path=text("/p/é.py")),
+        line(text("/p/é.py"), text("before\r\n"), 3),
+        line(text("/p/é.py"), text("é" * 3_000 + "x\n"), 4, 6_000),
+        message("end", path=text("/p/é.py"), binary_offset=None),
+        message("begin", path=text("/p/data.bin")),
+        line(text("/p/data.bin"), text("x\0"), 1, 0),
+        message("end", path=text("/p/data.bin"), binary_offset=1),
+        message("begin", path=encoded(b"/q/\xff")),
+        line(encoded(b"/q/\xff"), encoded(b"\xffx"), 1, 1),
+        message("end", path=encoded(b"/q/\xff"), binary_offset=None),
+        message("summary", stats={}),
+    ]
+)
+
+
+@given(st.lists(st.integers(0, len(OUTPUT)), max_size=20))
+def test_ripgrep_json_cut_anywhere_gives_the_same_lines(cuts: list[int]) -> None:
+    parser = ripgrep.JsonParser("/p")
+    places = [0, *sorted(cuts), len(OUTPUT)]
+    pieces = [OUTPUT[start:end] for start, end in itertools.pairwise(places)]
+    (before, found), (odd,) = [lines for piece in pieces for lines in parser.feed(piece)]
+    assert before == GrepLine("é.py", 3, "before", is_match=False)
+    assert (found.path, found.line, found.is_match) == ("é.py", 4, True)
+    assert found.text.endswith("éx")
+    assert odd == GrepLine("/q/\udcff", 1, "\ufffdx")
+
+
+# --- running it -----------------------------------------------------------------------------------------------
+
+
+async def test_a_bad_pattern_is_explained_in_ripgreps_words(tmp_path: Path) -> None:
+    with pytest.raises(InvalidPatternError, match="unclosed group"):
+        await LocalEnvironment(str(tmp_path)).grep("a(", ".", GrepOptions())
+
+
+async def test_a_pattern_like_an_option_is_a_pattern(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("say --files\n")
+    found = await LocalEnvironment(str(tmp_path)).grep("--files", "a.txt", GrepOptions())
+    assert len(found.lines) == 1
+
+
+async def test_a_search_elsewhere_gives_absolute_paths_and_never_git(tmp_path: Path) -> None:
+    for name in ("here/a", "there/b", "there/.git/c", "there/.gitignore"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("ignored\nhit\n")
+    (tmp_path / "there/ignored").write_text("hit\n")
+    for program_used in (None, ""):
+        env = LocalEnvironment(str(tmp_path / "here"), ripgrep=program_used)
+        expected = [str(tmp_path / "there/.gitignore"), str(tmp_path / "there/b")]
+        found = await env.grep("hit", "../there", GrepOptions())
+        assert [line.path for line in found.lines] == expected
+        assert sorted(await env.glob("**", str(tmp_path / "there"))) == expected
+
+
+async def test_links_are_not_followed_below_the_searched_folder(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/a.txt").write_text("hit")
+    (tmp_path / "project/link").symlink_to("../outside")
+    (tmp_path / "project/file").symlink_to("../outside/a.txt")
+    for program_used in (None, ""):
+        env = LocalEnvironment(str(tmp_path / "project"), ripgrep=program_used)
+        assert (await env.grep("hit", ".", GrepOptions())).lines == ()
+        assert list(await env.glob("**", ".")) == []
+        assert len((await env.grep("hit", "link", GrepOptions())).lines) == 1
+
+
+async def test_a_pipe_is_not_searched(tmp_path: Path) -> None:
+    with Fifo(tmp_path / "pipe"):
+        with pytest.raises(NotAFileError):
+            await LocalEnvironment(str(tmp_path)).grep("x", "pipe", GrepOptions())
+        assert list(await LocalEnvironment(str(tmp_path)).glob("*", ".")) == []
+
+
+@pytest.mark.req("L16")
+@pytest.mark.parametrize("what", ["grep", "glob"])
+async def test_a_cancelled_search_ends_ripgrep(tmp_path: Path, what: str) -> None:
+    token = new_token()
+    with Fifo(tmp_path / "ready") as ready:
+        slow = program(tmp_path / "rg", f"echo {token} >{tmp_path}/ready; TOKEN={token} exec sleep 1000")
+        env = LocalEnvironment(str(tmp_path), ripgrep=slow)
+        async with anyio.create_task_group() as group:
+            if what == "grep":
+                group.start_soon(env.grep, token, ".", GrepOptions())
+            else:
+                group.start_soon(env.glob, f"**/{token}", ".")
+            assert await ready.line() == token
+            await eventually(lambda: processes_with(token) != {})
+            group.cancel_scope.cancel()
+    assert processes_with(token) == {}
+
+
+async def test_a_cancelled_search_without_ripgrep_stops(tmp_path: Path) -> None:
+    for number in range(50):
+        (tmp_path / f"f{number}").write_text("x")
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await LocalEnvironment(str(tmp_path), ripgrep="").grep("x", ".", GrepOptions())
+    assert scope.cancelled_caught

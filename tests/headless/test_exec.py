@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import Finished, environment, finish, provider_variables, run, start
+from tests.support.loopback import (
+    Answer,
+    AnthropicServer,
+    CutStream,
+    ErrorReply,
+    Gate,
+    LoopbackProvider,
+    MidStreamError,
+    OpenAIResponsesServer,
+    Script,
+    Text,
+    ToolCall,
+)
+
+SERVERS = [pytest.param(AnthropicServer, id="anthropic"), pytest.param(OpenAIResponsesServer, id="openai")]
+AT_ONCE = {"retry-after": "0"}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "a.py").write_text("x = 1\n")
+    return folder
+
+
+def play(
+    server_type: type[LoopbackProvider],
+    script: Script,
+    project: Path,
+    *arguments: str,
+    key: str = "",
+    **options: object,
+) -> tuple[Finished, LoopbackProvider]:
+    with server_type(script, key=key, **options) as server:  # type: ignore[arg-type, call-arg]  # as the class says
+        environ = environment(project.parent / "home", **provider_variables(server))
+        return run("exec", *(arguments or ("do it",)), cwd=project, environ=environ), server
+
+
+def edit_call(server_type: type[LoopbackProvider]) -> ToolCall:
+    if server_type is AnthropicServer:
+        return ToolCall("edit_file", {"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2"})
+    patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-x = 1\n+x = 2\n*** End Patch\n"
+    return ToolCall("apply_patch", {"patch": patch})
+
+
+def editing(server_type: type[LoopbackProvider]) -> Sequence[Answer]:
+    path = "file_path"
+    return [[Text("I look."), ToolCall("read_file", {path: "a.py"})], [edit_call(server_type)], "All done."]
+
+
+@pytest.mark.req("H13", "P2", "P3", "U2")
+@pytest.mark.parametrize("server_type", SERVERS)
+def test_exec_when_edits_are_approved_then_edits_prints_the_diff_and_ends_with_0(
+    server_type: type[LoopbackProvider], project: Path
+) -> None:
+    done, server = play(server_type, editing(server_type), project, "--approve", "edits", "set x to 2")
+    assert done.code == 0, done
+    assert (project / "a.py").read_text() == "x = 2\n"
+    assert "-x = 1" in done.out and "+x = 2" in done.out and "All done." in done.out
+    assert len(server.requests) == 3
+    assert "test-key" not in done.out + done.err
+
+
+@pytest.mark.req("H13", "X8")
+@pytest.mark.parametrize("server_type", SERVERS)
+def test_exec_when_nothing_is_approved_then_refuses_the_edit_tells_the_model_and_ends_with_3(
+    server_type: type[LoopbackProvider], project: Path
+) -> None:
+    done, server = play(server_type, editing(server_type), project)
+    assert done.code == 3, done
+    assert (project / "a.py").read_text() == "x = 1\n"
+    assert "--approve edits" in str(server.requests[2].body)
+
+
+@pytest.mark.req("E2", "H13")
+def test_exec_as_json_prints_each_recorded_event_once_and_in_order(project: Path) -> None:
+    done, _ = play(AnthropicServer, editing(AnthropicServer), project, "--json", "--approve", "edits", "go")
+    assert done.code == 0, done
+    numbers = [event["seq"] for event in done.events if "seq" in event]
+    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    kinds = [event["kind"] for event in done.events if "seq" in event]
+    assert kinds[-1] == "processing_end" and "user_input" in kinds
+    for kind in ("tool_call_start", "tool_call_end", "file_change", "usage"):
+        assert kind in kinds
+
+
+FAILURES = [
+    pytest.param([ErrorReply(401)], ("key",), 1, 1, id="wrong key"),
+    pytest.param([ErrorReply(404)], ("model",), 1, 1, id="unknown model"),
+    pytest.param([ErrorReply(429, headers=AT_ONCE)] * 3, ("429", "rate"), 1, 3, id="429"),
+    pytest.param([ErrorReply(529, headers=AT_ONCE)] * 3, ("529", "overload"), 1, 3, id="529"),
+    pytest.param([[Text("half of an answ"), CutStream()]], ("ended", "cut", "broke"), 1, 1, id="cut stream"),
+    pytest.param([[Text("half"), MidStreamError()]], ("overload", "error"), 1, 1, id="error in the stream"),
+    pytest.param([ErrorReply(429, headers=AT_ONCE), "Fine."], ("Fine.",), 0, 2, id="429 once"),
+    pytest.param(
+        [[ToolCall("read_file", '{"file_path": "a.py"')], "I see."],
+        ("JSON", "json"),
+        0,
+        2,
+        id="arguments not JSON",
+    ),
+]
+
+
+@pytest.mark.req("R1", "U8", "R5", "T1")
+@pytest.mark.parametrize("server_type", SERVERS)
+@pytest.mark.parametrize(("script", "words", "code", "requests"), FAILURES)
+def test_exec_when_the_provider_fails_then_says_so_once_and_ends_as_told(
+    server_type: type[LoopbackProvider],
+    script: Script,
+    words: tuple[str, ...],
+    code: int,
+    requests: int,
+    project: Path,
+) -> None:
+    done, server = play(server_type, script, project)
+    assert done.code == code, done
+    assert len(server.requests) == requests
+    said = done.out.lower()
+    assert any(word.lower() in said for word in words), done
+    assert "traceback" not in said + done.err.lower()
+    assert done.out.count("error:") == (1 if code else 0), done.out
+
+
+@pytest.mark.req("R1")
+def test_exec_when_nothing_listens_at_the_address_then_says_that_there_is_no_connection(
+    project: Path,
+) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        environ = environment(project.parent, ANTHROPIC_API_KEY="k", ANTHROPIC_BASE_URL=url)
+        done = run("exec", "do it", cwd=project, environ=environ)
+    assert done.code == 1
+    assert done.out.count("error:") == 1 and "connect" in done.out.lower()
+
+
+@pytest.mark.req("H14", "H16")
+def test_exec_when_there_is_no_key_then_names_the_variables_and_offers_the_walkthrough(project: Path) -> None:
+    done = run("exec", "do it", cwd=project, environ=environment(project.parent))
+    assert done.code == 1
+    assert "ANTHROPIC_API_KEY" in done.out and "OPENAI_API_KEY" in done.out and "walkthrough" in done.out
+
+
+USAGE = [
+    (["exec", "  "], "empty"),
+    (["exec", "x", "--cd", "nowhere"], "no such folder"),
+    (["exec", "x", "--provider", "oracle"], "oracle"),
+    (["exec", "x", "--resume", "s-0"], "s-0"),
+    (["exec", "x", "--approve", "ask"], "terminal"),
+    (["exec", "x", "--approve", "maybe"], "maybe"),
+    (["exec"], "prompt"),
+    (["frobnicate"], "frobnicate"),
+    ([], "COMMAND"),
+]
+
+
+@pytest.mark.req("H13", "R5")
+@pytest.mark.parametrize(("arguments", "word"), USAGE, ids=[word for _, word in USAGE])
+def test_command_line_when_the_words_are_off_then_says_which_and_ends_with_2(
+    arguments: list[str], word: str, project: Path
+) -> None:
+    done = run(*arguments, cwd=project, environ=environment(project.parent))
+    assert done.code == 2, done
+    assert word in done.err and "Traceback" not in done.err
+
+
+@pytest.mark.req("H2", "L16", "T5")
+def test_exec_when_interrupted_then_ends_what_the_command_started_and_can_be_resumed(project: Path) -> None:
+    started = project / "started"
+    os.mkfifo(started)
+    script: Script = [
+        [
+            ToolCall(
+                "shell",
+                {"command": "sleep 300 & echo $! > pid; echo go > started; wait", "timeout_ms": 600000},
+            )
+        ],
+        "Where were we?",
+    ]
+    with AnthropicServer(script) as server:
+        environ = environment(project.parent / "home", **provider_variables(server))
+        process = start("exec", "--approve", "all", "wait", cwd=project, environ=environ)
+        started.read_text()  # blocks until the command is there
+        child = int((project / "pid").read_text())
+        process.send_signal(signal.SIGINT)
+        done = finish(process)
+        assert done.code == 130, done
+        assert not Path(f"/proc/{child}").exists()
+        session = done.err.split()[-1]
+        again = run("exec", "--resume", session, "go on", cwd=project, environ=environ)
+        assert again.code == 0 and "Where were we?" in again.out, again
+        results = [
+            block
+            for message in server.requests[1].body["messages"]
+            for block in message["content"]
+            if isinstance(block, dict) and block.get("type") == "tool_result"
+        ]
+        assert len(results) == 1 and results[0]["is_error"]
+
+
+@pytest.mark.req("H2", "L16")
+def test_exec_when_interrupted_while_the_model_streams_then_keeps_the_partial_text(project: Path) -> None:
+    gate = Gate()
+    with AnthropicServer([[Text("Half a thought", gate, " and more")]]) as server:
+        environ = environment(project.parent / "home", **provider_variables(server))
+        process = start("exec", "think", cwd=project, environ=environ)
+        assert gate.reached.wait(60)
+        seen = process.stdout
+        assert seen is not None
+        text = ""
+        while "thought" not in text:
+            text += seen.read(1)
+        process.send_signal(signal.SIGINT)
+        done = finish(process)
+    assert done.code == 130 and "interrupted" in done.out

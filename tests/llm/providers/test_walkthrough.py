@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agent_ls.llm.messages import Message, Role, ToolCallPart, ToolResultPart, tool_results, user
+from agent_ls.llm.providers.walkthrough.moves import Move, next_move, script
+
+TOOLS = frozenset(("read_file", "edit_file", "shell", "glob"))
+TASK = user("fix the discount")
+
+
+def answered(messages: list[Message], *results: tuple[str, bool]) -> tuple[Move, list[Message]]:
+    """The walkthrough's next move, and the conversation after its calls were answered so."""
+    move = next_move(messages, TOOLS)
+    calls = tuple(
+        ToolCallPart(f"c{len(messages)}-{i}", call.name, json.dumps(call.arguments))
+        for i, call in enumerate(move.calls)
+    )
+    after = [*messages, Message(Role.ASSISTANT, calls)]
+    if calls:
+        assert len(results) == len(calls)
+        after.append(
+            tool_results(
+                [
+                    ToolResultPart(c.id, c.name, text, bad)
+                    for c, (text, bad) in zip(calls, results, strict=True)
+                ]
+            )
+        )
+    return move, after
+
+
+def names(move: Move) -> list[str]:
+    return [call.name for call in move.calls]
+
+
+OK = ("done", False)
+FAILED = ("1 failed\nexit code 1", True)
+
+
+@pytest.mark.req("H14")
+def test_moves_when_all_goes_well_then_read_edit_test_edit_test_and_finish() -> None:
+    said = []
+    messages = [TASK]
+    for results in ((OK, OK), (OK,), (FAILED,), (OK,), (OK,)):
+        move, messages = answered(messages, *results)
+        said.append(names(move))
+    assert said == [["read_file", "read_file"], ["edit_file"], ["shell"], ["edit_file"], ["shell"]]
+    last = next_move(messages, TOOLS)
+    assert last.calls == () and "All tests pass" in last.say
+
+
+@pytest.mark.req("H14")
+def test_first_words_name_the_walkthrough_as_what_it_is() -> None:
+    assert next_move([TASK], TOOLS).say.startswith(script()["label"])
+
+
+@pytest.mark.req("H14")
+@pytest.mark.parametrize(
+    ("denial", "expected"), [("Denied by the user: too slow", "too slow"), ("denied: not now", "not now")]
+)
+def test_moves_when_the_command_is_denied_then_ends_and_repeats_the_reason(
+    denial: str, expected: str
+) -> None:
+    messages = [TASK]
+    for results in ((OK, OK), (OK,), ((denial, True),)):
+        _, messages = answered(messages, *results)
+    move = next_move(messages, TOOLS)
+    assert move.calls == () and expected in move.say and "All tests pass" not in move.say
+
+
+@pytest.mark.req("H14")
+def test_moves_when_an_edit_fails_then_reads_again_and_tries_once_more() -> None:
+    messages = [TASK]
+    for results in ((OK, OK), (("old_string not found", True),)):
+        _, messages = answered(messages, *results)
+    again, messages = answered(messages, OK)
+    assert names(again) == ["read_file"]
+    retry, messages = answered(messages, ("old_string not found", True))
+    assert names(retry) == ["edit_file"]
+    assert next_move(messages, TOOLS).calls == ()
+
+
+@pytest.mark.req("H14")
+def test_moves_when_steered_to_note_the_change_then_says_so_and_edits_the_change_log() -> None:
+    messages = [TASK]
+    for results in ((OK, OK), (OK,)):
+        _, messages = answered(messages, *results)
+    messages.append(user("please note it in the change log"))
+    move, messages = answered(messages, FAILED)
+    assert "please note it" in move.say and names(move) == ["shell"]
+    for results in ((OK,), (OK,)):
+        move, messages = answered(messages, *results)
+        assert "please note it" not in move.say
+    read, messages = answered(messages, OK)
+    assert read.calls[0].arguments == {"file_path": "CHANGES.md"}
+    edit, messages = answered(messages, OK)
+    assert edit.calls[0].arguments["file_path"] == "CHANGES.md"
+    assert next_move(messages, TOOLS).calls == ()
+
+
+@pytest.mark.req("H14")
+def test_moves_when_the_sample_project_is_not_there_then_says_how_to_get_it() -> None:
+    messages = [TASK]
+    _, messages = answered(messages, ("File not found", True), ("File not found", True))
+    move = next_move(messages, TOOLS)
+    assert move.calls == () and "agent-ls demo" in move.say
+
+
+def test_moves_when_a_second_task_is_given_then_starts_over_from_there() -> None:
+    messages = [TASK]
+    for results in ((OK, OK), (OK,), (OK,)):
+        _, messages = answered(messages, *results)
+    messages += [Message(Role.ASSISTANT, ()), user("again")]
+    assert names(next_move(messages, TOOLS)) == ["read_file", "read_file"]
+
+
+def test_moves_when_a_tool_is_missing_then_names_it() -> None:
+    move = next_move([TASK], frozenset(("read_file", "edit_file")))
+    assert move.calls == () and "shell" in move.say

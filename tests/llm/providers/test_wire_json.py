@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_ls.llm.messages import JsonValue
+from agent_ls.llm.providers.wire_json import (
+    PieceJoiner,
+    arguments_object,
+    encode_json,
+    int_at,
+    object_at,
+    objects_at,
+    parse_object,
+    text_at,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"a": 1}', {"a": 1}),
+        ("", None),
+        ("[1]", None),
+        ('{"a":', None),
+        ("[" * 100_000, None),
+        (b"\xff", None),
+    ],
+)
+def test_parse_object_gives_an_object_or_nothing(text: str | bytes, expected: object) -> None:
+    assert parse_object(text) == expected
+
+
+@pytest.mark.parametrize("broken", ["", "null", "[]", '"x"', '{"a": ', "{'a': 1}"])
+@pytest.mark.req("L17")
+def test_arguments_that_are_no_object_replay_as_an_empty_one(broken: str) -> None:
+    assert arguments_object(broken) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\ud83d", "a\ufffd"),
+        ("\udc80x", "\ufffdx"),
+        ("\ud83d\ude00", "😀"),
+        ("😀 \ud83d", "😀 \ufffd"),
+    ],
+)
+def test_encode_json_mends_surrogates(text: str, shown: str) -> None:
+    assert json.loads(encode_json({"t": text})) == {"t": shown}
+
+
+@given(st.text(st.characters()), st.lists(st.integers(0, 8)))
+def test_piece_joiner_shows_valid_text_and_loses_no_pair(text: str, sizes: list[int]) -> None:
+    units = text.encode("utf-16-le", "surrogatepass")
+    wire = [units[i : i + 2].decode("utf-16-le", "surrogatepass") for i in range(0, len(units), 2)]
+    pieces, start = [], 0
+    for size in [*sizes, len(wire)]:
+        pieces.append("".join(wire[start : start + size]))
+        start += size
+    joiner = PieceJoiner()
+    shown = "".join(joiner.add(piece) for piece in pieces)
+    assert shown == joiner.text
+    shown.encode()
+    whole = units.decode("utf-16-le", "replace")
+    assert whole.startswith(shown)
+    assert len(whole) - len(shown) <= 1  # a lone half at the very end was never shown
+
+
+def test_readers_take_wrong_types_for_absent() -> None:
+    wire: dict[str, JsonValue] = {
+        "a": {"b": 3},
+        "n": True,
+        "f": 2.0,
+        "s": 5,
+        "l": [{"x": 1}, 2, "y"],
+        "o": "text",
+    }
+    assert object_at(wire, "a") == {"b": 3}
+    assert object_at(wire, "a", "b") == {}
+    assert object_at(wire, "o", "p") == {}
+    assert int_at(wire, "n") is None
+    assert int_at(wire, "f") == 2
+    assert text_at(wire, "s") == ""
+    assert list(objects_at(wire, "l")) == [{"x": 1}]
+    assert list(objects_at(wire, "o")) == []

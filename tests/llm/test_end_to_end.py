@@ -1,0 +1,498 @@
+"""Both wires over real HTTP: what is said arrives, is sent back as it came, and fails clearly."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import anyio
+import pytest
+
+from agent_ls.llm import errors as e
+from agent_ls.llm.accumulate import Accumulator
+from agent_ls.llm.client import Client, build_client
+from agent_ls.llm.credentials import Credentials
+from agent_ls.llm.endpoint import ProviderSettings
+from agent_ls.llm.messages import (
+    Message,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    tool_results,
+    user,
+)
+from agent_ls.llm.requests import Request, Response, ToolDefinition
+from agent_ls.llm.stream import ProviderEvent, StreamEvent, StreamStart, TextDelta, ToolCallEnd
+from tests.support.loopback import (
+    Answer,
+    AnthropicServer,
+    CutStream,
+    DropConnection,
+    ErrorReply,
+    Event,
+    Gate,
+    LoopbackProvider,
+    MidStreamError,
+    OpenAIResponsesServer,
+    Reasoning,
+    Reply,
+    Script,
+    Text,
+    ToolCall,
+)
+
+Server: TypeAlias = type[AnthropicServer] | type[OpenAIResponsesServer]
+
+WIRES = [
+    pytest.param(AnthropicServer, "anthropic", id="anthropic"),
+    pytest.param(OpenAIResponsesServer, "openai", id="openai"),
+]
+both_wires = pytest.mark.parametrize(("server", "provider"), WIRES)
+
+SCHEMA: dict[str, Any] = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+TOOLS = (ToolDefinition("read_file", "Reads.", SCHEMA), ToolDefinition("ls", "Lists.", {"type": "object"}))
+KEY = "sk-secret-of-the-test"
+
+
+def ask(provider: str, *messages: Message) -> Request:
+    model = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-6.1-sol"}[provider]
+    return Request(model, messages or (user("hi"),), tools=TOOLS, reasoning_effort="low", cache_key="session")
+
+
+@asynccontextmanager
+async def connected(
+    server: Callable[..., LoopbackProvider], provider: str, script: Script, **options: Any
+) -> AsyncIterator[tuple[Client, LoopbackProvider]]:
+    with server(script, **options) as running:
+        settings = {provider: ProviderSettings(base_url=running.base_url, silence_timeout_s=30)}
+        client = build_client(Credentials({provider: KEY}), settings)
+        try:
+            yield client, running
+        finally:
+            await client.close()
+
+
+async def events_of(client: Client, request: Request) -> list[StreamEvent]:
+    async with aclosing(client.stream(request)) as events:
+        return [event async for event in events]
+
+
+async def streamed(client: Client, request: Request) -> Response:
+    folded = Accumulator(client.default, request.model)
+    for event in await events_of(client, request):
+        folded.feed(event)
+    return folded.response()
+
+
+def results_for(response: Response) -> Message:
+    return tool_results(
+        [ToolResultPart(call.id, call.name, f"result of {call.name}") for call in response.tool_calls]
+    )
+
+
+async def failure(client: Client, request: Request, *, stream: bool = True) -> e.LlmError:
+    with pytest.raises(e.LlmError) as raised:
+        await (events_of(client, request) if stream else client.complete(request))
+    assert KEY not in str(raised.value)
+    return raised.value
+
+
+WHOLE: Sequence[Any] = [
+    Reasoning("Think ", "hard."),
+    Text("I look ", "at it. 👋"),
+    ToolCall("read_file", {"path": "ä b.py"}, id="call_a"),
+    ToolCall("ls", {}, id="call_b"),
+]
+
+
+@pytest.mark.req("U2", "U3", "U4", "L17")
+@pytest.mark.parametrize("chunk_bytes", [0, 1, 7])
+@both_wires
+async def test_tool_loop_sends_back_what_came_and_goes_on(
+    server: Server, provider: str, chunk_bytes: int
+) -> None:
+    async with connected(server, provider, [WHOLE, [Text("Done.")]], chunk_bytes=chunk_bytes) as (
+        client,
+        running,
+    ):
+        first = await streamed(client, ask(provider))
+        assert [type(part) for part in first.message.parts] == [
+            ReasoningPart,
+            TextPart,
+            ToolCallPart,
+            ToolCallPart,
+        ]
+        assert (first.text, first.reasoning) == ("I look at it. 👋", "Think hard.")
+        assert [(c.id, c.name, c.arguments) for c in first.tool_calls] == [
+            ("call_a", "read_file", '{"path": "ä b.py"}'),
+            ("call_b", "ls", "{}"),
+        ]
+        assert first.finish_reason.kind == "tool_calls"
+        second = await streamed(client, ask(provider, user("hi"), first.message, results_for(first)))
+        assert (second.text, second.finish_reason.kind) == ("Done.", "stop")
+        assert second.usage.cache_read_tokens
+        sent = repr(running.requests[1].body)
+        part = first.message.parts[0]
+        assert isinstance(part, ReasoningPart)
+        assert part.origin is not None
+        assert repr(part.origin.raw) in sent
+
+
+@pytest.mark.req("U3")
+@both_wires
+async def test_complete_gives_what_the_stream_gives(server: Server, provider: str) -> None:
+    async with connected(server, provider, lambda _: WHOLE) as (client, _):
+        whole, folded = await client.complete(ask(provider)), await streamed(client, ask(provider))
+
+        def told(response: Response) -> list[Any]:
+            return [
+                (type(part), getattr(part, "text", ""), getattr(part, "arguments", ""))
+                for part in response.message.parts
+            ]
+
+        assert told(whole) == told(folded)
+        assert whole.finish_reason == folded.finish_reason
+        assert (whole.model, whole.provider) == (folded.model, folded.provider)
+        assert whole.usage.output_tokens
+        assert whole.raw
+
+
+@pytest.mark.req("U4")
+@both_wires
+async def test_history_of_the_other_wire_is_accepted(server: Server, provider: str) -> None:
+    other = {"anthropic": ("openai", OpenAIResponsesServer), "openai": ("anthropic", AnthropicServer)}[
+        provider
+    ]
+    async with connected(other[1], other[0], [WHOLE]) as (client, _):
+        foreign = await streamed(client, ask(other[0]))
+    async with connected(server, provider, ["Thanks."]) as (client, running):
+        history = (user("hi"), foreign.message, results_for(foreign), user("go on"))
+        assert (await streamed(client, ask(provider, *history))).text == "Thanks."
+        assert "Think hard." not in repr(running.requests[0].body)
+
+
+@pytest.mark.req("U4")
+@both_wires
+async def test_history_of_another_model_is_accepted(server: Server, provider: str) -> None:
+    async with connected(server, provider, [WHOLE, "Thanks."]) as (client, _):
+        first = await streamed(client, ask(provider))
+        history = ask(provider, user("hi"), first.message, results_for(first))
+        assert (await streamed(client, replace(history, model="other-model"))).text == "Thanks."
+
+
+@pytest.mark.req("L16", "L17")
+@both_wires
+async def test_odd_histories_are_accepted(server: Server, provider: str) -> None:
+    call = ToolCallPart("c1", "read_file", '{"path": "a')
+    turns = [
+        [Message(Role.ASSISTANT, (call,)), user("never answered")],
+        [
+            Message(Role.ASSISTANT, (replace(call, id="c2"),)),
+            user("steer"),
+            tool_results([ToolResultPart("c2", "f", "")]),
+        ],
+        [Message(Role.ASSISTANT, ()), user("\ud83d lone surrogate"), user("")],
+        [tool_results([ToolResultPart("nobody", "f", "x")]), Message(Role.DEVELOPER, (TextPart("d"),))],
+    ]
+    async with connected(server, provider, ["Fine."]) as (client, running):
+        messages = [user("hi"), *(message for turn in turns for message in turn)]
+        assert (await streamed(client, ask(provider, *messages))).text == "Fine."
+        assert "\ufffd lone surrogate" in repr(running.requests[0].body)
+
+
+@pytest.mark.req("L17")
+@both_wires
+async def test_response_with_nothing_in_it_is_valid_and_the_next_request_is_accepted(
+    server: Server, provider: str
+) -> None:
+    async with connected(server, provider, [[], [Reasoning("only")], "Here."]) as (client, _):
+        history = [user("hi")]
+        for _ in range(2):
+            response = await streamed(client, ask(provider, *history))
+            assert response.text == ""
+            history += [response.message, user("and?")]
+        assert (await streamed(client, ask(provider, *history))).text == "Here."
+
+
+@pytest.mark.req("L17")
+@both_wires
+async def test_call_cut_by_the_output_limit_is_left_out(server: Server, provider: str) -> None:
+    cut = ToolCall("read_file", {"path": "a long path"}, unfinished=True)
+    async with connected(server, provider, [[Reasoning("hm"), Text("I"), cut], "Next."]) as (client, _):
+        response = await streamed(client, ask(provider))
+        assert (response.finish_reason.kind, response.tool_calls) == ("length", ())
+        assert response.warnings == ("an unfinished call of read_file was left out",)
+        assert (
+            await streamed(client, ask(provider, user("hi"), response.message, user("go on")))
+        ).text == "Next."
+
+
+@pytest.mark.req("U7")
+@both_wires
+async def test_most_of_the_input_is_read_from_the_cache_from_turn_five(server: Server, provider: str) -> None:
+    script: list[Answer] = [[Reasoning("hm"), ToolCall("ls")] for _ in range(5)]
+    async with connected(server, provider, script) as (client, _):
+        history: list[Message] = [user("a task that takes several rounds " * 20)]
+        usages = []
+        for _ in script:
+            response = await streamed(client, ask(provider, *history))
+            history += [response.message, results_for(response)]
+            usages.append(response.usage)
+        assert usages[0].cache_read_tokens == 0
+        assert (usages[4].cache_read_tokens or 0) > usages[4].input_tokens / 2
+
+
+@both_wires
+async def test_unknown_events_are_passed_on(server: Server, provider: str) -> None:
+    async with connected(server, provider, [[Event({"type": "brand.new", "x": 1}), Text("hi")]]) as (
+        client,
+        _,
+    ):
+        events = await events_of(client, ask(provider))
+        assert ProviderEvent({"type": "brand.new", "x": 1}) in [_without_number(event) for event in events]
+
+
+def _without_number(event: StreamEvent) -> StreamEvent:
+    if not isinstance(event, ProviderEvent):
+        return event
+    return ProviderEvent({key: value for key, value in event.raw.items() if key != "sequence_number"})
+
+
+ERRORS: list[tuple[ErrorReply, type[e.LlmError], bool]] = [
+    (ErrorReply(400, message="bad request"), e.InvalidRequestError, False),
+    (ErrorReply(401), e.AuthenticationError, False),
+    (ErrorReply(404), e.NotFoundError, False),
+    (ErrorReply(429), e.RateLimitError, True),
+    (ErrorReply(500), e.ServerError, True),
+    (ErrorReply(529, kind="overloaded_error"), e.OverloadedError, True),
+    (ErrorReply(502, "<html>Bad gateway</html>"), e.ServerError, True),
+    (ErrorReply(302, "", {"location": "http://127.0.0.1:1/"}), e.ConfigurationError, False),
+    (ErrorReply(200, "<html>a login page</html>", {"content-type": "text/html"}), e.StreamError, True),
+    (ErrorReply(401, message=f"Incorrect API key provided: {KEY}"), e.AuthenticationError, False),
+]
+
+
+@pytest.mark.req("U8")
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "complete"])
+@pytest.mark.parametrize(("reply", "expected", "retryable"), ERRORS)
+@both_wires
+async def test_error_answers(
+    server: Server,
+    provider: str,
+    reply: ErrorReply,
+    expected: type[e.LlmError],
+    retryable: bool,
+    stream: bool,
+) -> None:
+    async with connected(server, provider, [reply]) as (client, _):
+        error = await failure(client, ask(provider), stream=stream)
+        assert type(error) is expected
+        assert error.retryable is retryable
+        assert (error.provider, error.model) == (provider, ask(provider).model)
+        assert "html" not in str(error)
+
+
+@pytest.mark.req("U8")
+@both_wires
+async def test_retry_after_is_told_and_nobody_retries_by_himself(server: Server, provider: str) -> None:
+    reply = ErrorReply(429, headers={"retry-after": "7"})
+    async with connected(server, provider, [reply, "later"]) as (client, running):
+        assert (await failure(client, ask(provider))).retry_after_s == 7
+        assert len(running.requests) == 1
+
+
+@pytest.mark.req("U8")
+@both_wires
+async def test_error_with_status_200_is_still_an_error(server: Server, provider: str) -> None:
+    body = {
+        "type": "error",
+        "error": {"type": "rate_limit_error", "code": "rate_limit_exceeded", "message": "slow"},
+    }
+    async with connected(server, provider, lambda _: ErrorReply(200, body)) as (client, _):
+        assert type(await failure(client, ask(provider))) is e.RateLimitError
+        assert type(await failure(client, ask(provider), stream=False)) is e.RateLimitError
+
+
+BROKEN: list[tuple[str, Sequence[Any], type[e.LlmError]]] = [
+    ("cut in text", [Text("half"), CutStream()], e.StreamError),
+    ("cut after text", [Text("half"), ToolCall("ls"), CutStream()], e.StreamError),
+    ("cut at once", [CutStream()], e.StreamError),
+    ("reset", [Text("half"), DropConnection()], e.NetworkError),
+    ("error", [Text("half"), MidStreamError()], e.ServerError),
+]
+
+
+@pytest.mark.req("U3", "U8")
+@pytest.mark.parametrize(("parts", "expected"), [row[1:] for row in BROKEN], ids=[row[0] for row in BROKEN])
+@both_wires
+async def test_stream_that_breaks_keeps_what_came_and_raises(
+    server: Server, provider: str, parts: Sequence[Any], expected: type[e.LlmError]
+) -> None:
+    async with connected(server, provider, [parts]) as (client, _):
+        folded = Accumulator(provider)
+        with pytest.raises(e.LlmError) as raised:
+            async with aclosing(client.stream(ask(provider))) as events:
+                async for event in events:
+                    folded.feed(event)
+        assert isinstance(raised.value, expected)
+        assert raised.value.retryable
+        assert folded.message.text == ("half" if isinstance(parts[0], Text) else "")
+        assert not folded.is_finished
+
+
+@both_wires
+async def test_connection_reset_before_any_byte(server: Server, provider: str) -> None:
+    async with connected(server, provider, [DropConnection(), [CutStream()]]) as (client, _):
+        assert type(await failure(client, ask(provider))) is e.NetworkError
+        assert type(await failure(client, ask(provider), stream=False)) is e.StreamError
+
+
+@both_wires
+async def test_host_that_does_not_stream_is_told_apart(server: Server, provider: str) -> None:
+    body = {"id": "r", "status": "completed", "content": [], "output": []}
+    async with connected(server, provider, [ErrorReply(200, body)]) as (client, _):
+        error = await failure(client, ask(provider))
+        assert "not streamed" in str(error)
+
+
+@pytest.mark.req("L16", "U8")
+@both_wires
+async def test_cancel_closes_the_connection_at_once(server: Server, provider: str) -> None:
+    gate = Gate()
+    async with connected(server, provider, [[Text("first", gate, "never")]]) as (client, running):
+
+        async def read() -> None:
+            async with aclosing(client.stream(ask(provider))) as events:
+                async for event in events:
+                    if isinstance(event, TextDelta):
+                        came.set()
+
+        came = anyio.Event()
+        with anyio.fail_after(30):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(read)
+                await came.wait()
+                tasks.cancel_scope.cancel()
+            await anyio.to_thread.run_sync(running.requests[0].wait_disconnected)
+
+
+@pytest.mark.req("L16")
+@both_wires
+async def test_closing_the_generator_closes_the_connection(server: Server, provider: str) -> None:
+    async with connected(server, provider, [[Text("first", Gate(), "never")]]) as (client, running):
+        events = client.stream(ask(provider))
+        assert isinstance(await anext(events), StreamStart)
+        await events.aclose()
+        with anyio.fail_after(30):
+            await anyio.to_thread.run_sync(running.requests[0].wait_disconnected)
+
+
+@pytest.mark.req("L11")
+@both_wires
+async def test_call_is_told_as_soon_as_it_is_complete(server: Server, provider: str) -> None:
+    gate = Gate()
+    script: list[Answer] = [[ToolCall("read_file", {"path": "a"}, id="call_a"), gate, ToolCall("ls")]]
+    async with connected(server, provider, script) as (client, _):
+        async with aclosing(client.stream(ask(provider))) as events:
+            with anyio.fail_after(30):
+                ended = [event async for event in events if _open_after(event, gate)]
+        assert [event.part.name for event in ended if isinstance(event, ToolCallEnd)] == ["read_file", "ls"]
+
+
+def _open_after(event: StreamEvent, gate: Gate) -> bool:
+    """Opens the gate once the first call has been told: the stream can only go on if that came before it."""
+    if isinstance(event, ToolCallEnd):
+        gate.open()
+        return True
+    return False
+
+
+@both_wires
+async def test_calls_in_a_row_share_one_connection(server: Server, provider: str) -> None:
+    async with connected(server, provider, lambda _: "hi") as (client, running):
+        for _ in range(3):
+            await streamed(client, ask(provider))
+        await client.complete(ask(provider))
+        assert running.connections_opened == 1
+
+
+@both_wires
+async def test_calls_at_the_same_time_do_not_mix(server: Server, provider: str) -> None:
+    def echo(body: Any) -> Answer:
+        messages = body.get("messages") or body["input"]
+        return [Text(*messages[-1]["content"][-1]["text"])]
+
+    async with connected(server, provider, echo) as (client, _):
+        found: dict[str, str] = {}
+
+        async def one(word: str) -> None:
+            found[word] = (await streamed(client, ask(provider, user(word)))).text
+
+        async with anyio.create_task_group() as tasks:
+            for number in range(8):
+                tasks.start_soon(one, f"word number {number}")
+        assert found == {word: word for word in found}
+        assert len(found) == 8
+
+
+@pytest.mark.req("U11")
+@both_wires
+async def test_settings_reach_the_wire(server: Server, provider: str) -> None:
+    environ = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "OPENAI_ORG_ID": "org"}
+    with server(["hi"]) as running:
+        settings = ProviderSettings(
+            running.base_url, {"X-Team": "blue"}, version="2026-10-21", betas=["new-thing"]
+        )
+        client = build_client(Credentials.from_environment(environ), {provider: settings}, default=provider)
+        await streamed(client, ask(provider))
+        headers = running.requests[0].headers
+        assert headers["x-team"] == "blue"
+        assert headers["user-agent"].startswith("agent-ls/")
+        expected = {
+            "anthropic": ("anthropic-version", "2026-10-21"),
+            "openai": ("openai-organization", "org"),
+        }[provider]
+        assert headers[expected[0]] == expected[1]
+        if provider == "anthropic":
+            assert headers["anthropic-beta"] == "new-thing"
+        await client.close()
+
+
+@pytest.mark.req("U12")
+@both_wires
+async def test_environment_alone_is_enough(
+    server: Server, provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with server(["hi"], key="the-key") as running:
+        monkeypatch.setenv(f"{provider.upper()}_API_KEY", "the-key")
+        # Some write the version into Anthropic's base URL as well, as OpenAI's has it.
+        monkeypatch.setenv(f"{provider.upper()}_BASE_URL", running.base_url.removesuffix("/v1") + "/v1/")
+        client = Client.from_env()
+        assert (await client.complete(replace(ask(provider), provider=""))).text == "hi"
+        await client.close()
+
+
+@both_wires
+async def test_wrong_key_and_unknown_model_are_refused_by_the_service(server: Server, provider: str) -> None:
+    options = {"key": "another", "models": frozenset({"good"})}
+    async with connected(server, provider, [], **options) as (client, _):
+        assert type(await failure(client, ask(provider))) is e.AuthenticationError
+    async with connected(server, provider, [], models=frozenset({"good"})) as (client, _):
+        assert type(await failure(client, ask(provider))) is e.NotFoundError
+
+
+@both_wires
+async def test_stop_reasons_of_the_wire(server: Server, provider: str) -> None:
+    stops = {"anthropic": ("refusal", "pause_turn"), "openai": ("content_filter", "max_messages")}[provider]
+    script = [Reply([Text("x")], stop=stop) for stop in stops]
+    async with connected(server, provider, script) as (client, _):
+        kinds = [(await streamed(client, ask(provider))).finish_reason for _ in stops]
+        assert [kind.raw for kind in kinds] == list(stops)
+        assert [kind.kind for kind in kinds] == [
+            "content_filter",
+            {"anthropic": "pause", "openai": "other"}[provider],
+        ]

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.llm.errors import AuthenticationError, LlmError, NetworkError, RateLimitError
+from agent_ls.llm.retry import RetryPolicy, retry_delay_s
+
+LOST = NetworkError("lost")
+
+
+def limited(seconds: float) -> LlmError:
+    return RateLimitError("limited", retry_after_s=seconds)
+
+
+CASES: dict[str, tuple[LlmError, int, float, float | None]] = {
+    "first": (LOST, 0, 0.5, 1.0),
+    "second doubles": (LOST, 1, 0.5, 2.0),
+    "no third": (LOST, 2, 0.5, None),
+    "least jitter": (LOST, 0, 0.0, 0.5),
+    "most jitter": (LOST, 0, 1.0, 1.5),
+    "told to wait": (limited(7), 0, 0.0, 7.0),
+    "told to wait not at all": (limited(0), 0, 0.5, 0.0),
+    "told to wait as long as we may": (limited(60), 0, 0.5, 60.0),
+    "told to wait too long": (limited(61), 0, 0.5, None),
+    "not retryable": (AuthenticationError("no"), 0, 0.5, None),
+}
+
+
+@pytest.mark.req("U8")
+@pytest.mark.parametrize(("error", "attempt", "random", "expected"), CASES.values(), ids=CASES)
+def test_delays_of_the_default_policy(
+    error: LlmError, attempt: int, random: float, expected: float | None
+) -> None:
+    assert retry_delay_s(error, attempt, RetryPolicy(), random) == expected
+
+
+def test_delay_is_capped_before_jitter() -> None:
+    assert retry_delay_s(LOST, 9, RetryPolicy(max_retries=10), 0.5) == 60.0
+
+
+def test_flag_set_on_one_error_holds_for_it() -> None:
+    error = NetworkError("lost")
+    error.retryable = False
+    assert retry_delay_s(error, 0, RetryPolicy(), 0.5) is None

@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+import inspect
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import httpx
+import pytest
+
+from agent_ls.llm.endpoint import Endpoint
+from agent_ls.llm.errors import ConfigurationError, LlmError, NetworkError, RequestTimeoutError
+from agent_ls.llm.http_adapter import HttpAdapter
+from agent_ls.llm.stream import StreamFinish
+from agent_ls.llm.transport import ROWS, Transport, failure
+from tests.support.codec_runs import ANTHROPIC, ask
+
+SECRET = "sk-secret-key"
+
+
+def library_errors() -> list[type[Exception]]:
+    exposed = (getattr(httpx, name) for name in httpx.__all__)
+    return [found for found in exposed if inspect.isclass(found) and issubclass(found, Exception)]
+
+
+@pytest.mark.req("U8")
+@pytest.mark.parametrize("kind", library_errors(), ids=lambda kind: kind.__name__)
+def test_every_exception_of_the_library_has_a_row(kind: type[Exception]) -> None:
+    assert kind in ROWS, f"add a row for httpx.{kind.__name__} in llm/transport.py"
+    error = kind.__new__(kind)
+    error.args = (f"Illegal header value b'Bearer {SECRET}'",) if not ROWS[kind].is_telling else ("why",)
+    ours = failure(error, "example.org")
+    assert isinstance(ours, NetworkError | RequestTimeoutError | ConfigurationError)
+    assert SECRET not in str(ours)
+    assert ours.hint
+
+
+@contextmanager
+def raw_server(*answers: bytes, hold: bool = False) -> Iterator[str]:
+    """A server that reads one request per connection, answers with the next bytes, and closes (or holds) it."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        done = threading.Event()
+
+        def serve() -> None:
+            for answer in answers:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                with closing(connection):
+                    connection.settimeout(30)
+                    connection.recv(65536)
+                    connection.sendall(answer)
+                    if hold:
+                        done.wait(30)
+                    # Closing with bytes unread would reset the connection before the client has read the answer.
+                    with suppress(OSError):
+                        connection.shutdown(socket.SHUT_WR)
+                        while connection.recv(65536):
+                            pass
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            done.set()
+            listener.close()
+            thread.join(30)
+
+
+def answer(status: str, *headers: str, body: bytes = b"") -> bytes:
+    lines = [f"HTTP/1.1 {status}", f"content-length: {len(body)}", *headers]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+def closed_port() -> int:
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+async def post(endpoint: Endpoint, path: str = "/v1/x") -> tuple[int, bytes]:
+    transport = Transport(endpoint)
+    try:
+        head, body = await transport.post(path, {"authorization": f"Bearer {endpoint.secret}"}, b"{}")
+        return head.status, body
+    finally:
+        await transport.close()
+
+
+async def failed(endpoint: Endpoint) -> LlmError:
+    with pytest.raises(LlmError) as raised:
+        await post(endpoint)
+    assert SECRET not in str(raised.value)
+    return raised.value
+
+
+async def test_answer_has_status_headers_in_lower_case_and_body() -> None:
+    with raw_server(answer("429 Slow", "Retry-After: 7", body=b"{}")) as url:
+        transport = Transport(Endpoint(url, SECRET))
+        before = time.time()
+        head, body = await transport.post("/v1/x", {}, b"{}")
+        assert (head.status, head.headers["retry-after"], body) == (429, "7", b"{}")
+        assert before <= head.received_at_s <= time.time()
+        await transport.close()
+
+
+async def test_redirect_is_not_followed() -> None:
+    with raw_server(answer("302 Found", "Location: http://127.0.0.1:1/")) as url:
+        assert await post(Endpoint(url, SECRET)) == (302, b"")
+
+
+async def test_nobody_listening_is_a_network_error_with_the_host() -> None:
+    port = closed_port()
+    error = await failed(Endpoint(f"http://user:{SECRET}@127.0.0.1:{port}", SECRET))
+    assert type(error) is NetworkError
+    assert f"127.0.0.1:{port}" in str(error)
+    assert error.retryable
+    assert "proxy" in error.hint
+
+
+async def test_connection_closed_without_an_answer_is_a_network_error() -> None:
+    with raw_server(b"") as url:
+        assert type(await failed(Endpoint(url, SECRET))) is NetworkError
+
+
+async def test_answer_that_is_not_http_is_a_network_error() -> None:
+    with raw_server(b"SSH-2.0-OpenSSH_9.6\r\n") as url:
+        assert type(await failed(Endpoint(url, SECRET))) is NetworkError
+
+
+async def test_body_shorter_than_told_is_a_network_error() -> None:
+    with raw_server(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc") as url:
+        assert type(await failed(Endpoint(url, SECRET))) is NetworkError
+
+
+async def test_body_that_is_not_what_its_encoding_says_is_a_network_error() -> None:
+    with raw_server(answer("200 OK", "content-encoding: gzip", body=b"not gzip")) as url:
+        assert type(await failed(Endpoint(url, SECRET))) is NetworkError
+
+
+@pytest.mark.req("U8")
+async def test_silence_is_a_timeout() -> None:
+    with raw_server(b"", hold=True) as url:
+        error = await failed(Endpoint(url, SECRET, silence_timeout_s=0.05))
+        assert type(error) is RequestTimeoutError
+        assert "silent" in str(error)
+
+
+async def test_silence_in_mid_answer_is_a_timeout() -> None:
+    with raw_server(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc", hold=True) as url:
+        assert type(await failed(Endpoint(url, SECRET, silence_timeout_s=0.05))) is RequestTimeoutError
+
+
+@pytest.mark.parametrize(
+    "base_url", ["api.example.org", "ftp://127.0.0.1", "http://127.0.0.1:port", "", "http://\x00", "/v1"]
+)
+async def test_base_url_that_is_none_is_a_configuration_error(base_url: str) -> None:
+    assert type(await failed(Endpoint(base_url, SECRET))) is ConfigurationError
+
+
+@pytest.mark.parametrize("secret", ["sk-seсret-with-a-cyrillic-letter", "sk-secret\nkey"])
+async def test_key_that_cannot_stand_in_a_header_is_a_configuration_error(secret: str) -> None:
+    with raw_server() as url:
+        with pytest.raises(ConfigurationError) as raised:
+            await post(Endpoint(url, secret))
+        assert secret not in str(raised.value)
+
+
+@pytest.mark.req("U11")
+async def test_proxy_of_the_environment_is_used_and_an_unusable_one_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with raw_server(answer("200 OK", body=b"from the proxy")) as url:
+        monkeypatch.setenv("HTTP_PROXY", url)
+        assert await post(Endpoint("http://api.example.org", SECRET)) == (200, b"from the proxy")
+    monkeypatch.setenv("HTTP_PROXY", "gopher://127.0.0.1")
+    with pytest.raises(ConfigurationError, match="proxy settings"):
+        Transport(Endpoint("http://api.example.org", SECRET))
+
+
+@pytest.mark.req("U11")
+@pytest.mark.parametrize("content", [None, "no certificate"])
+def test_ca_file_that_cannot_be_used_is_named(tmp_path: Path, content: str | None) -> None:
+    path = tmp_path / "ca.pem"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(ConfigurationError, match=r"the CA file .*ca\.pem cannot be used"):
+        Transport(replace(Endpoint("https://127.0.0.1", SECRET), ca_file=str(path)))
+
+
+@pytest.mark.req("U11")
+async def test_certificate_nobody_trusts_is_said_so() -> None:
+    error = httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed (_ssl.c:1000)")
+    ours = failure(error, "host")
+    assert "certificate is not trusted" in str(ours)
+    assert "CA file" in ours.hint
+
+
+async def test_server_that_holds_the_connection_after_the_last_event_does_not_hold_us() -> None:
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
+    with raw_server(head + b'data: {"type": "message_stop"}\n\n', hold=True) as url:
+        adapter = HttpAdapter(ANTHROPIC, Endpoint(url, SECRET))
+        with anyio.fail_after(30):
+            events = [event async for event in adapter.stream(ask())]
+        assert [type(event) for event in events] == [StreamFinish]
+        await adapter.close()

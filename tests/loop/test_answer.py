@@ -1,0 +1,138 @@
+"""A stream as it becomes events and an assistant message, also when it is not what it should be (L17, R5)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from agent_ls.llm import stream
+from agent_ls.llm.errors import NetworkError
+from agent_ls.llm.messages import OpaquePart, Origin, ReasoningPart, TextPart, ToolCallPart
+from agent_ls.llm.requests import FinishReason, Request, Usage
+from agent_ls.llm.stream import StreamEvent, StreamFinish
+from agent_ls.loop.answer import Answer
+from agent_ls.loop.call_ids import CallIds
+from agent_ls.loop.emission import EventHub
+from agent_ls.loop.events import AssistantTextEnd, Error, ProcessingEnd, ReasoningEnd, Warning
+from agent_ls.loop.ids import SessionId
+from tests.support.fake_clock import FakeClock
+from tests.support.fake_provider import FakeProvider, text
+from tests.support.sessions import MemoryRecorder, bench
+
+FINISH = StreamFinish(FinishReason("stop"), Usage(), {})
+CALL = ToolCallPart("c1", "look", "{}")
+OPAQUE = OpaquePart(Origin("p", "m", {"type": "server_tool_use"}))
+
+
+def _fed(*events: StreamEvent) -> tuple[Answer, EventHub, MemoryRecorder]:
+    recorder = MemoryRecorder()
+    hub = EventHub(SessionId("s"), recorder, FakeClock())
+    answer = Answer(hub, CallIds())
+    for event in events:
+        answer.feed(event)
+    return answer, hub, recorder
+
+
+def test_parts_stand_in_the_providers_order_with_what_must_be_replayed() -> None:
+    signed = ReasoningPart("hm", Origin("p", "m", {"signature": "s"}))
+    answer, hub, _ = _fed(
+        stream.StreamStart("r-1", "m"),
+        stream.ReasoningStart(0),
+        stream.ReasoningDelta(0, "hm"),
+        stream.ReasoningEnd(0, signed),
+        stream.OpaqueItem(1, OPAQUE),
+        stream.ProviderEvent({"type": "ping"}),
+        stream.ToolCallStart(2, "c1", "look"),
+        stream.ToolCallDelta(2, "{}"),
+        stream.ToolCallEnd(2, CALL),
+        FINISH,
+    )
+    assert answer.message.parts == (signed, OPAQUE, CALL)
+    assert (answer.response_id, answer.event_ids, answer.finish) == ("r-1", ("c1",), FINISH)
+    assert [part.part_id for part in hub.open_parts()] == ["c1:args"]
+
+
+@pytest.mark.req("L17")
+def test_a_call_that_never_ended_is_not_part_of_the_answer_and_its_arguments_are_closed() -> None:
+    answer, hub, _ = _fed(stream.ToolCallStart(0, "c1", "look"), stream.ToolCallDelta(0, '{"pa'), FINISH)
+    assert answer.message.parts == ()
+    assert answer.event_ids == ()
+    assert hub.open_parts() == ()
+
+
+@pytest.mark.req("R5")
+def test_parts_that_were_never_opened_are_told_all_the_same() -> None:
+    answer, hub, recorder = _fed(
+        stream.TextDelta(0, "a"),
+        stream.TextEnd(0, TextPart("a")),
+        stream.ReasoningEnd(1, ReasoningPart("b")),
+        stream.ToolCallDelta(2, "{}"),
+        stream.ToolCallEnd(2, CALL),
+    )
+    assert len(answer.message.parts) == 3
+    assert len(answer.event_ids) == 1
+    assert recorder.kinds == [
+        "assistant_text_start",
+        "assistant_text_end",
+        "reasoning_start",
+        "reasoning_end",
+    ]
+    assert [part.kind for part in hub.open_parts()] == ["tool_call_args_delta"]
+
+
+@pytest.mark.req("R4", "L16")
+def test_a_cut_answer_keeps_its_texts_and_nothing_that_was_signed() -> None:
+    answer, hub, recorder = _fed(
+        stream.ReasoningStart(0),
+        stream.ReasoningEnd(0, ReasoningPart("hm", Origin("p", "m", {}))),
+        stream.TextStart(1),
+        stream.TextEnd(1, TextPart("Whole.", Origin("p", "m", {"phase": "commentary"}))),
+        stream.ToolCallStart(2, "c1", "look"),
+        stream.ToolCallEnd(2, CALL),
+        stream.ReasoningStart(3),
+        stream.ReasoningDelta(3, "so"),
+        stream.TextStart(4),
+        stream.TextDelta(4, "Ha"),
+        stream.TextStart(5),
+    )
+    assert answer.cut().parts == (TextPart("Whole."), TextPart("Ha"))
+    assert [(event.text, event.interrupted) for event in recorder.of(AssistantTextEnd)] == [
+        ("Whole.", False),
+        ("Ha", True),
+        ("", True),
+    ]
+    assert [(event.text, event.interrupted) for event in recorder.of(ReasoningEnd)] == [
+        ("hm", False),
+        ("so", True),
+    ]
+    assert hub.open_parts() == ()
+
+
+class _LateFailure(FakeProvider):
+    """Fails after its terminal event, as a connection that is reset while it is read out."""
+
+    async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
+        async for event in super().stream(request):
+            yield event
+        raise NetworkError("Connection reset.")
+
+
+async def test_an_error_after_the_terminal_event_does_not_undo_the_answer() -> None:
+    async with bench(_LateFailure([text("All said.")])) as b:
+        await b.say("go")
+    assert b.recorder.of(Error) == []
+    assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("completed")]
+
+
+class _Warning(FakeProvider):
+    async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
+        yield StreamFinish(FinishReason("length", "max_tokens"), Usage(), {}, ("The call of look was cut.",))
+
+
+@pytest.mark.req("L17")
+async def test_warnings_of_the_answer_are_told() -> None:
+    async with bench(_Warning()) as b:
+        await b.say("go")
+    words = ["The call of look was cut.", "The model's answer was cut at its output limit."]
+    assert b.recorder.of(Warning) == [Warning(message, "length") for message in words]

@@ -1,0 +1,291 @@
+"""How events reach their consumers: order, own pace, joined deltas, partial texts (E2, E4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import anyio
+import pytest
+from anyio.lowlevel import checkpoint
+
+from agent_ls.loop import event_codec
+from agent_ls.loop.emission import EventHub, output_part
+from agent_ls.loop.events import (
+    AssistantTextEnd,
+    AssistantTextStart,
+    Delta,
+    Envelope,
+    ProcessingEnd,
+    SessionEnd,
+    ToolCallEnd,
+    Warning,
+)
+from agent_ls.loop.ids import SessionId
+from agent_ls.loop.subscription import Encoded, Subscription
+from tests.support.fake_clock import FakeClock
+from tests.support.fake_provider import FakeProvider, Gate, text
+from tests.support.sessions import MemoryRecorder, bench
+
+
+def _hub(last_seq: int = 0) -> tuple[EventHub, MemoryRecorder, FakeClock]:
+    recorder, clock = MemoryRecorder(), FakeClock()
+    return EventHub(SessionId("s"), recorder, clock, last_seq), recorder, clock
+
+
+async def _waiting(subscription: Subscription) -> list[Encoded]:
+    """What can be read without waiting, and then the end."""
+    subscription.end()
+    return [item async for item in subscription]
+
+
+def _told(items: list[Encoded]) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
+    for item in items:
+        envelope = item.envelope
+        if isinstance(envelope.event, Delta):
+            rows.append((envelope.after, envelope.event.part_id, envelope.event.offset, envelope.event.text))
+        else:
+            rows.append((envelope.seq, envelope.kind))
+    return rows
+
+
+@pytest.mark.req("E2", "H3")
+async def test_events_are_numbered_recorded_and_then_published_with_the_same_bytes() -> None:
+    hub, recorder, _ = _hub(last_seq=41)
+    hub.turn_id = "t-1"
+    with hub.subscribe() as subscription:
+        envelope = hub.emit(Warning("careful"))
+        items = await _waiting(subscription)
+    assert (envelope.seq, hub.last_seq) == (42, 42)
+    assert recorder.envelopes == [envelope]
+    assert items[0].envelope is envelope
+    assert event_codec.decode(items[0].encoded) == envelope
+    assert envelope.timestamp == "2026-01-02T03:04:05.000Z"
+
+
+@pytest.mark.req("E4")
+async def test_deltas_of_a_consumer_that_is_behind_are_joined_part_by_part() -> None:
+    hub, _, _ = _hub()
+    with hub.subscribe() as behind:
+        hub.emit(AssistantTextStart("p"))
+        hub.append("assistant_text_delta", "p", "a")
+        hub.append("tool_call_output_delta", "c:out", "1", "stdout")
+        hub.append("assistant_text_delta", "p", "b")
+        hub.append("tool_call_output_delta", "c:out", "2", "stdout")
+        hub.append("tool_call_output_delta", "c:out", "!", "stderr")
+        hub.append("tool_call_output_delta", "c:out", "3", "stdout")
+        hub.emit(Warning("w"))
+        hub.append("assistant_text_delta", "p", "c")
+        hub.append("assistant_text_delta", "p", "d")
+        hub.emit(AssistantTextEnd("p", "abcd"))
+        items = await _waiting(behind)
+    assert _told(items) == [
+        (1, "assistant_text_start"),
+        (1, "p", 0, "ab"),
+        (1, "c:out", 0, "12"),
+        (1, "c:out", 2, "!"),
+        (1, "c:out", 3, "3"),
+        (2, "warning"),
+        (2, "p", 2, "cd"),
+        (3, "assistant_text_end"),
+    ]
+
+
+@pytest.mark.req("E2", "E4")
+async def test_each_consumer_has_its_own_pace_and_the_fast_one_gets_single_deltas() -> None:
+    hub, _, _ = _hub()
+    fast: list[Encoded] = []
+    with hub.subscribe() as slow, hub.subscribe() as quick:
+        async with anyio.create_task_group() as group:
+
+            async def read() -> None:
+                while True:
+                    fast.append(await quick.__anext__())
+
+            group.start_soon(read)
+            for piece in "abc":
+                await anyio.wait_all_tasks_blocked()
+                hub.append("assistant_text_delta", "p", piece)
+            await anyio.wait_all_tasks_blocked()
+            group.cancel_scope.cancel()
+        slow_items = await _waiting(slow)
+    assert _told(fast) == [(0, "p", 0, "a"), (0, "p", 1, "b"), (0, "p", 2, "c")]
+    assert _told(slow_items) == [(0, "p", 0, "abc")]
+
+
+async def test_a_delta_is_encoded_once_for_all_who_get_it_alone() -> None:
+    hub, _, _ = _hub()
+    with hub.subscribe() as one, hub.subscribe() as two:
+        hub.append("assistant_text_delta", "p", "é")
+        first, second = await _waiting(one), await _waiting(two)
+    assert first[0].encoded is second[0].encoded
+    decoded = event_codec.decode(first[0].encoded)
+    assert decoded == first[0].envelope
+
+
+@pytest.mark.req("E4")
+async def test_a_consumer_that_never_reads_does_not_stall_the_session() -> None:
+    pieces = ["word "] * 5_000
+    async with bench(FakeProvider([text(*pieces)])) as b:
+        idle = b.session.subscribe()
+        await b.say("go")
+        waiting = await _waiting(idle)
+    kinds = [item.envelope.kind for item in waiting]
+    assert kinds[-1] == "processing_end"
+    assert len(kinds) < 12
+    joined = [item.envelope.event for item in waiting if isinstance(item.envelope.event, Delta)]
+    assert "".join(delta.text for delta in joined) == "word " * 5_000
+
+
+@pytest.mark.req("E2")
+async def test_a_subscription_can_be_closed_at_any_time_and_again() -> None:
+    hub, _, _ = _hub()
+    subscription = hub.subscribe()
+    ended = []
+
+    async def read() -> None:
+        async for _ in subscription:
+            pass
+        ended.append(True)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(read)
+        await anyio.wait_all_tasks_blocked()
+        subscription.close()
+        subscription.close()
+    assert ended == [True]
+    hub.emit(Warning("nobody listens"))
+    assert [item async for item in subscription] == []
+
+
+async def test_subscriptions_end_after_the_sessions_last_event() -> None:
+    async with bench(FakeProvider()) as b:
+        with b.session.subscribe() as events:
+            await b.say("go")
+            b.session.abort()
+            kinds = [item.envelope.kind async for item in events]
+    assert kinds[-1] == "session_end"
+
+
+def _think(hub: EventHub) -> None:
+    for piece in ("a", "", "b"):
+        hub.append("reasoning_delta", "p", piece)
+
+
+def _say(hub: EventHub) -> None:
+    hub.emit(AssistantTextStart("p"))
+    hub.emit(AssistantTextEnd("p", ""))
+
+
+def _call(hub: EventHub) -> None:
+    hub.append("tool_call_output_delta", output_part("c"), "x")
+    hub.emit(ToolCallEnd("c", "n", "x", "", False, "", 0, 1))
+
+
+def _stop(hub: EventHub) -> None:
+    hub.append("assistant_text_delta", "p", "x")
+    hub.emit(ProcessingEnd("interrupted"))
+
+
+FOREIGN = Delta("tool_call_output_delta", "t:out", 0, "from the app", "stdout")
+
+
+def _foreign(hub: EventHub) -> None:
+    hub.emit_delta(FOREIGN)
+
+
+OPENED: dict[str, tuple[Callable[[EventHub], object], tuple[Delta, ...]]] = {
+    "started": (lambda hub: hub.emit(AssistantTextStart("p")), (Delta("assistant_text_delta", "p", 0, ""),)),
+    "with text": (_think, (Delta("reasoning_delta", "p", 0, "ab"),)),
+    "arguments": (
+        lambda hub: hub.open_part("tool_call_args_delta", "c:args", "look"),
+        (Delta("tool_call_args_delta", "c:args", 0, "", "look"),),
+    ),
+    "ended": (_say, ()),
+    "call ended": (_call, ()),
+    "turn ended": (_stop, ()),
+    "foreign": (_foreign, (FOREIGN,)),
+}
+
+
+@pytest.mark.req("H3")
+@pytest.mark.parametrize("case", OPENED)
+def test_open_parts_are_those_that_started_and_did_not_end(case: str) -> None:
+    hub, _, _ = _hub()
+    act, expected = OPENED[case]
+    act(hub)
+    assert hub.open_parts() == expected
+
+
+@pytest.mark.req("R3")
+async def test_open_texts_reach_the_log_about_once_a_second_and_only_when_they_grew() -> None:
+    gates = [Gate(), Gate(), Gate()]
+    provider = FakeProvider([[text("one"), gates[0]], [text("x"), gates[1]]])
+    async with bench(provider) as b:
+        hub = b.session
+        b.session.submit("go")
+        await gates[0].reached.wait()
+        hub.emit(AssistantTextStart("p9"))
+        for piece in ("a", "b", "c"):
+            hub.emit_delta(Delta("assistant_text_delta", "p9", 0, piece))
+            await anyio.wait_all_tasks_blocked()
+        assert b.recorder.partials == []
+        b.clock.advance(1)
+        await anyio.wait_all_tasks_blocked()
+        assert b.recorder.partials == [("p9", "abc")]
+        b.clock.advance(1)
+        await anyio.wait_all_tasks_blocked()
+        hub.emit_delta(Delta("assistant_text_delta", "p9", 3, "d"))
+        await anyio.wait_all_tasks_blocked()
+        b.clock.advance(1)
+        await anyio.wait_all_tasks_blocked()
+        assert b.recorder.partials == [("p9", "abc"), ("p9", "abcd")]
+        b.session.interrupt()
+        await b.idle()
+
+
+async def test_nothing_can_be_lost_between_last_seq_and_a_subscription_of_the_same_tick() -> None:
+    async with bench(FakeProvider([text("a"), text("b")])) as b:
+        await b.say("one")
+        known = b.session.last_seq
+        with b.session.subscribe() as events:
+            b.session.submit("two")
+            seqs: list[int] = []
+            async for item in events:
+                if item.envelope.seq:
+                    seqs.append(item.envelope.seq)
+                if item.envelope.kind == "processing_end":
+                    break
+        assert seqs == list(range(known + 1, b.session.last_seq + 1))
+
+
+async def test_events_of_others_belong_to_the_running_turn() -> None:
+    gate = Gate()
+    async with bench(FakeProvider([[gate]])) as b:
+        outside = b.session.emit(Warning("before"))
+        turn_id = b.session.submit("go").turn_id
+        await gate.reached.wait()
+        inside = b.session.emit(Warning("within"))
+        gate.open()
+        await b.idle()
+        after = b.session.emit(Warning("after"))
+    assert [outside.turn_id, inside.turn_id, after.turn_id] == ["", turn_id, ""]
+    assert outside.seq == 2
+
+
+def test_a_session_end_event_closes_open_parts() -> None:
+    hub, _, _ = _hub()
+    hub.append("assistant_text_delta", "p", "x")
+    hub.emit(SessionEnd("CLOSED", "aborted"))
+    assert hub.open_parts() == ()
+
+
+async def test_text_with_lone_surrogates_is_told_and_never_raises() -> None:
+    hub, recorder, _ = _hub()
+    with hub.subscribe() as subscription:
+        hub.emit(Warning("a\udc80b"))
+        hub.append("assistant_text_delta", "p", "\udfff")
+        items = await _waiting(subscription)
+    assert [isinstance(event_codec.decode(item.encoded), Envelope) for item in items] == [True, True]
+    await checkpoint()
+    assert recorder.kinds == ["warning"]

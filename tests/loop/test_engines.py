@@ -1,0 +1,195 @@
+"""Truncation, loop detection, context estimate, ids, what was read: the small rules, as tables."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_ls.llm.messages import ToolCallPart
+from agent_ls.loop.call_ids import CallIds
+from agent_ls.loop.config import SessionConfig
+from agent_ls.loop.context import ContextMeter
+from agent_ls.loop.loop_detection import detect_loop, signature
+from agent_ls.loop.reads import MAX_CONTENT_BYTES, MAX_TOTAL_BYTES, ShownFiles
+from agent_ls.loop.truncation import truncate_chars, truncate_lines, truncate_tool_output
+
+MIDDLE = (
+    "\n\n[WARNING: Tool output was truncated. {} characters were removed from the middle. The full output is "
+    "available in the event stream. If you need to see specific parts, re-run the tool with more targeted "
+    "parameters.]\n\n"
+)
+FIRST = "[WARNING: Tool output was truncated. First {} characters were removed. "
+REST = "The full output is available in the event stream.]"
+LAST = "[WARNING: Tool output was truncated. Last {} characters were removed. "
+
+# tool, characters kept, mode: 000 section 5.2, but for glob (O1)
+TABLE = [
+    ("read_file", 50_000, "head_tail"),
+    ("shell", 30_000, "head_tail"),
+    ("grep", 20_000, "tail"),
+    ("glob", 20_000, "head"),
+    ("edit_file", 10_000, "tail"),
+    ("apply_patch", 10_000, "tail"),
+    ("write_file", 1_000, "tail"),
+    ("spawn_agent", 20_000, "head_tail"),
+    ("anything_else", 30_000, "head_tail"),
+]
+
+
+@pytest.mark.req("O1")
+@pytest.mark.parametrize(("name", "limit", "mode"), TABLE)
+def test_each_tool_keeps_what_its_row_says(name: str, limit: int, mode: str) -> None:
+    output = "h" * limit + "t" * limit
+    half = limit // 2
+    expected = {
+        "head_tail": "h" * half + MIDDLE.format(limit) + "t" * half,
+        "tail": FIRST.format(limit) + REST + "\n\n" + "t" * limit,
+        "head": "h" * limit + "\n\n" + LAST.format(limit) + REST,
+    }[mode]
+    assert truncate_tool_output(output, name, SessionConfig()) == expected
+    assert truncate_tool_output(output[:limit], name, SessionConfig()) == output[:limit]
+
+
+@pytest.mark.req("O1")
+@pytest.mark.parametrize(("name", "limit"), [("shell", 256), ("grep", 200), ("glob", 500)])
+def test_lines_are_cut_from_the_middle_after_characters(name: str, limit: int) -> None:
+    lines = [str(i) for i in range(limit + 10)]
+    cut = truncate_tool_output("\n".join(lines), name, SessionConfig()).split("\n")
+    half = limit // 2
+    assert cut == [*lines[:half], "[... 10 lines omitted ...]", *lines[-half:]]
+    whole = "\n".join(lines[:limit])
+    assert truncate_tool_output(whole, name, SessionConfig()) == whole
+
+
+@pytest.mark.req("O1")
+def test_a_line_of_ten_megabytes_is_cut_by_characters() -> None:
+    cut = truncate_tool_output("x" * 10_000_000 + "\n" + "y" * 10_000_000, "shell", SessionConfig())
+    assert len(cut) < 30_400
+
+
+@pytest.mark.req("O1", "L2")
+def test_both_limits_can_be_set_for_a_tool() -> None:
+    config = SessionConfig(tool_output_limits={"grep": 5}, tool_line_limits={"look": 3, "shell": 0})
+    assert truncate_tool_output("abcdefghij", "grep", config).endswith("\n\nfghij")
+    assert truncate_tool_output("a\nb\nc\nd", "look", config) == "a\n[... 1 lines omitted ...]\nc\nd"
+    assert truncate_tool_output("a\n" * 400, "shell", config) == "a\n" * 400
+    assert (
+        truncate_tool_output("x" * 50_000, "look", SessionConfig(tool_output_limits={"look": 0}))
+        == "x" * 50_000
+    )
+
+
+@given(st.text(max_size=60), st.integers(0, 40))
+def test_truncation_keeps_at_most_the_limit_and_only_ends_of_the_text(output: str, limit: int) -> None:
+    if 0 < limit < len(output):
+        half = limit // 2
+        cut = truncate_chars(output, limit, "head_tail")
+        assert cut == output[:half] + MIDDLE.format(len(output) - limit) + output[len(output) - half :]
+    else:
+        assert truncate_chars(output, limit, "head_tail") == output
+
+
+@given(st.lists(st.sampled_from(["", "a", "b"]), max_size=20), st.integers(2, 8))
+def test_line_truncation_keeps_head_and_tail(lines: list[str], limit: int) -> None:
+    cut = truncate_lines("\n".join(lines), limit).split("\n")
+    if len(lines) > limit:
+        assert cut[limit // 2] == f"[... {len(lines) - limit} lines omitted ...]"
+        assert len(cut) == limit + 1
+    else:
+        assert "\n".join(cut) == "\n".join(lines)
+
+
+LOOPS = [
+    ("aaaaaaaaaa", 10, True),
+    ("ababababab", 10, True),
+    ("xabcabcabc", 10, True),  # three are tested on the last nine of ten
+    ("abcabcabca", 10, True),
+    ("abcabcabcx", 10, False),
+    ("aaaaaaaaab", 10, False),
+    ("aaaaaaaaa", 10, False),
+    ("zzzaaaaaaaaaa", 10, True),
+    ("abcdabcdab", 10, False),
+    ("abc", 3, False),  # a pattern that stands there once is none
+    ("aaa", 3, True),
+    ("ab", 2, False),
+    ("aa", 2, True),
+    ("a", 1, False),
+    ("", 0, False),
+    ("aaaa", 0, False),
+]
+
+
+@pytest.mark.req("L9")
+@pytest.mark.parametrize(("calls", "window", "expected"), LOOPS)
+def test_a_loop_is_a_pattern_of_one_to_three_calls_over_the_whole_window(
+    calls: str, window: int, expected: bool
+) -> None:
+    assert detect_loop(list(calls), window) is expected
+
+
+SIGNATURES = [
+    ('{"a": 1, "b": 2}', '{"b":2,"a":1}', True),
+    ('{"a": 1}', '{"a": 2}', False),
+    ("{broken", "{broken", True),
+    ("", "{}", True),
+    ("[" * 100_000, "[" * 100_000, True),
+]
+
+
+@pytest.mark.req("L9")
+@pytest.mark.parametrize(("one", "other", "same"), SIGNATURES, ids=range(len(SIGNATURES)))
+def test_a_signature_is_name_and_arguments_whatever_their_spelling(one: str, other: str, same: bool) -> None:
+    assert (signature(ToolCallPart("1", "t", one)) == signature(ToolCallPart("2", "t", other))) is same
+    assert signature(ToolCallPart("1", "t", one)) != signature(ToolCallPart("1", "u", one))
+
+
+@pytest.mark.req("L12")
+def test_the_estimate_is_a_quarter_of_the_characters_until_a_report_calibrates_it() -> None:
+    meter = ContextMeter()
+    assert meter.estimate_tokens(4000) == 1000
+    meter.observe(4000, 2000)
+    assert meter.estimate_tokens(4000) == 2000
+    meter.observe(4000, 1000)
+    assert meter.estimate_tokens(4000) == 1700
+    meter.observe(4000, 0)
+    meter.observe(0, 10)
+    assert meter.estimate_tokens(4000) == 1700
+
+
+@pytest.mark.parametrize(("divisor", "tokens"), [(1, 4000), (32, 125), (0, 4000), (99, 125)])
+def test_the_divisor_is_settable_within_1_and_32(divisor: int, tokens: int) -> None:
+    assert ContextMeter(divisor).estimate_tokens(4000) == tokens
+
+
+def test_the_warning_comes_once_and_again_after_the_window_has_emptied() -> None:
+    meter = ContextMeter()
+    steps = [(80, ""), (81, "~81%"), (95, ""), (40, ""), (90, "~90%")]
+    for tokens, words in steps:
+        message = meter.maybe_warning(tokens, 100)
+        assert message == (f"Context usage at {words} of context window" if words else "")
+    assert meter.maybe_warning(10, 0) == ""
+
+
+def test_call_ids_are_unique_and_the_providers_own_where_they_can_be() -> None:
+    ids = CallIds({"call_1"})
+    assert [ids.unique(i) for i in ("call_0", "call_0", "call_1", "call_0")] == [
+        "call_0",
+        "call_0~2",
+        "call_1~2",
+        "call_0~3",
+    ]
+    assert ids.unique("").startswith("c-")
+    assert "call_0~3" in ids.used
+
+
+def test_shown_files_keep_what_fits_and_the_digest_of_everything() -> None:
+    reads = ShownFiles()
+    reads.show("/large", "d0", b"x" * (MAX_CONTENT_BYTES + 1))
+    for i in range(MAX_TOTAL_BYTES // MAX_CONTENT_BYTES + 1):
+        reads.show(f"/{i}", f"d{i}", b"y" * MAX_CONTENT_BYTES)
+    assert (reads.shown("/large"), reads.remembered("/large")) == ("d0", None)
+    assert (reads.shown("/0"), reads.remembered("/0")) == ("d0", None)
+    assert reads.remembered("/1") == b"y" * MAX_CONTENT_BYTES
+    reads.show("/1", "new")
+    assert (reads.shown("/1"), reads.remembered("/1")) == ("new", None)

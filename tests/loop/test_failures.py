@@ -1,0 +1,173 @@
+"""A model that cannot be asked: retries, and what each error does to the session (000 appendix B, R1)."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.llm import errors
+from agent_ls.loop.config import SessionConfig
+from agent_ls.loop.events import AssistantTextEnd, Error, ProcessingEnd, Retry, SessionEnd, Warning
+from agent_ls.loop.turns import AssistantTurn
+from tests.support.fake_provider import (
+    BreakOff,
+    BrokenProvider,
+    FakeProvider,
+    Gate,
+    error,
+    problem_of,
+    text,
+    tool_call,
+)
+from tests.support.sessions import bench, tool
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.req("U8", "R1")
+async def test_a_retryable_error_is_tried_again_after_a_told_delay() -> None:
+    overloaded = errors.OverloadedError("Overloaded.")
+    limited = errors.RateLimitError("Slow down.", retry_after_s=7.0)
+    provider = FakeProvider([error(overloaded), error(limited), text("Here I am.")])
+    async with bench(provider) as b:
+        b.session.submit("go")
+        await b.until("retry")
+        b.clock.advance(1)
+        await b.until("retry", 2)
+        assert len(provider.requests) == 2
+        b.clock.advance(7)
+        await b.idle()
+    assert b.recorder.of(Retry) == [
+        Retry(1, 1000, "overloaded", "Overloaded."),
+        Retry(2, 7000, "rate_limit", "Slow down."),
+    ]
+    assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("completed")]
+    assert b.recorder.of(Error) == []
+
+
+@pytest.mark.req("R1")
+async def test_when_retries_are_used_up_the_error_is_told_and_the_session_lives() -> None:
+    failing = [error(errors.NetworkError("No connection."))] * 3
+    provider = FakeProvider([*failing, text("Better.")])
+    async with bench(provider) as b:
+        b.session.submit("go")
+        b.session.follow_up("queued")
+        for attempt in (1, 2):
+            await b.until("retry", attempt)
+            b.clock.advance(60)
+        await b.idle()
+        assert b.session.state == "IDLE"
+        assert [item.text for item in b.session.queue] == ["queued"]
+        await b.say("again")
+    assert b.recorder.of(Error) == [
+        Error("No connection.", "network", "Send the message again in a while.", retryable=True)
+    ]
+    assert b.recorder.of(ProcessingEnd)[0] == ProcessingEnd("error")
+
+
+@pytest.mark.req("U8", "R4")
+async def test_after_the_first_delta_nothing_is_tried_again_and_the_text_is_kept() -> None:
+    provider = FakeProvider([[text("Half a"), error(errors.StreamError("It broke off."))], text("ok")])
+    async with bench(provider) as b:
+        await b.say("go")
+        await b.say("go on")
+    assert b.recorder.of(Retry) == []
+    assert [event.error_kind for event in b.recorder.of(Error)] == ["stream"]
+    kept = b.recorder.turns[1]
+    assert isinstance(kept, AssistantTurn)
+    assert kept.content == "Half a"
+    assert [message.text for message in provider.requests[1].messages[1:]] == ["go", "Half a", "go on"]
+
+
+@pytest.mark.req("R5")
+async def test_a_stream_without_its_end_is_an_error_and_its_calls_do_not_run() -> None:
+    provider = FakeProvider([[text("I"), tool_call("look"), BreakOff()]])
+    async with bench(provider, tool("look")) as b:
+        await b.say("go")
+        await b.say("again")
+    assert b.kinds.count("tool_call_start") == 0
+    assert [event.error_kind for event in b.recorder.of(Error)] == ["stream"]
+    assert [event.text for event in b.recorder.of(AssistantTextEnd)] == ["I", "done"]
+    assert problem_of(provider.requests[1].messages) == ""
+
+
+CLOSING: list[errors.LlmError] = [
+    errors.AuthenticationError("The key is wrong.", hint="Check it."),
+    errors.AccessDeniedError("Not for you."),
+    errors.NotFoundError("No such model."),
+    errors.QuotaExceededError("No money left."),
+    errors.InvalidRequestError("Bad request."),
+    errors.ContentFilterError("Not that."),
+]
+
+
+@pytest.mark.req("R1", "L8")
+@pytest.mark.parametrize("failure", CLOSING, ids=[failure.kind for failure in CLOSING])
+async def test_an_error_that_waiting_does_not_help_is_told_at_once_and_closes_the_session(
+    failure: errors.LlmError,
+) -> None:
+    async with bench(FakeProvider([error(failure)])) as b:
+        b.session.submit("go")
+        b.session.follow_up("queued")
+        await b.ended.wait()
+        assert b.session.state == "CLOSED"
+    told = b.recorder.of(Error)
+    assert [(event.message, event.error_kind, event.retryable) for event in told] == [
+        (str(failure), failure.kind, False)
+    ]
+    assert told[0].hint
+    assert b.kinds[-4:] == ["error", "state", "processing_end", "session_end"]
+    assert b.recorder.of(SessionEnd) == [SessionEnd("CLOSED", "error")]
+
+
+@pytest.mark.req("R1")
+async def test_a_conversation_that_is_too_long_is_a_warning_and_the_session_lives() -> None:
+    async with bench(FakeProvider([error(errors.ContextLengthError("Too long."))])) as b:
+        await b.say("go")
+        assert b.session.state == "IDLE"
+        await b.say("again")
+    assert [event.code for event in b.recorder.of(Warning)] == ["context_length"]
+    assert [event.error_kind for event in b.recorder.of(Error)] == ["context_length"]
+
+
+@pytest.mark.req("U12")
+async def test_a_missing_key_is_an_error_with_a_hint_and_the_session_lives() -> None:
+    failure = errors.ConfigurationError("No key for fake.", hint="Set FAKE_API_KEY.")
+    async with bench(FakeProvider([error(failure)])) as b:
+        await b.say("go")
+        await b.say("again")
+    assert b.recorder.of(Error) == [Error("No key for fake.", "configuration", "Set FAKE_API_KEY.")]
+    assert [event.reason for event in b.recorder.of(ProcessingEnd)] == ["error", "completed"]
+
+
+@pytest.mark.req("R5")
+async def test_a_fault_of_ours_ends_the_turn_and_never_the_session(caplog: pytest.LogCaptureFixture) -> None:
+    async with bench(BrokenProvider()) as b:
+        await b.say("go")
+        await b.say("again")
+    assert [event.error_kind for event in b.recorder.of(Error)] == ["internal"]
+    assert [event.reason for event in b.recorder.of(ProcessingEnd)] == ["error", "completed"]
+    assert "a turn of session s-1 failed" in caplog.text
+
+
+@pytest.mark.req("L16")
+async def test_interrupt_ends_the_wait_for_a_retry() -> None:
+    provider = FakeProvider([error(errors.ServerError("500"))])
+    async with bench(provider, config=SessionConfig()) as b:
+        b.session.submit("go")
+        await b.until("retry")
+        b.session.interrupt()
+        await b.idle()
+    assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("interrupted")]
+    assert len(provider.requests) == 1
+
+
+@pytest.mark.req("U8")
+async def test_an_error_after_a_tool_round_leaves_the_round_whole() -> None:
+    gate = Gate()
+    gate.open()
+    provider = FakeProvider([tool_call("look"), [gate, error(errors.NotFoundError("gone"))]])
+    async with bench(provider, tool("look")) as b:
+        b.session.submit("go")
+        await b.ended.wait()
+        assert problem_of(b.session.history.messages("")) == ""
+    assert [turn.type for turn in b.recorder.turns] == ["user", "assistant", "tool_results"]

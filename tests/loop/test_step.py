@@ -1,0 +1,109 @@
+"""What now? As a table (000 sections 2.5 and 2.8; L5, L8, L17)."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.llm.messages import Message, Role, TextPart, ToolCallPart
+from agent_ls.llm.requests import FinishKind, FinishReason, Usage
+from agent_ls.loop.config import SessionConfig
+from agent_ls.loop.step import (
+    AnswerCalls,
+    CallModel,
+    Finish,
+    Position,
+    RunTools,
+    Step,
+    cut_message,
+    next_step,
+)
+from agent_ls.loop.turns import AssistantTurn, SteeringTurn, SystemTurn, ToolResultsTurn, UserTurn
+
+CALLS = (ToolCallPart("a", "look", "{}"), ToolCallPart("b", "look", "{}"))
+USER = UserTurn("go", "t")
+RESULTS = ToolResultsTurn((), "t")
+
+
+def _answer(kind: FinishKind, *, calls: bool = False, words: bool = True) -> AssistantTurn:
+    parts = ((TextPart("words"),) if words else ()) + (CALLS if calls else ())
+    return AssistantTurn(
+        Message(Role.ASSISTANT, parts), Usage(), "r", "p", "m", FinishReason(kind, "raw"), "t"
+    )
+
+
+TEXT = _answer("stop")
+CALLING = _answer("tool_calls", calls=True)
+CUT = _answer("length", calls=True)
+NO_LIMITS = SessionConfig()
+ROUNDS = SessionConfig(max_tool_rounds_per_input=2)
+TURNS = SessionConfig(max_turns=3)
+
+CASES: dict[str, tuple[Position, SessionConfig, Step]] = {
+    "an input": (Position(USER), NO_LIMITS, CallModel()),
+    "a steer": (Position(SteeringTurn("s", "t")), NO_LIMITS, CallModel()),
+    "a system turn": (Position(SystemTurn("s", "t")), NO_LIMITS, CallModel()),
+    "words": (Position(TEXT, TEXT), NO_LIMITS, Finish("completed")),
+    "nothing at all": (Position(_answer("stop", words=False)), NO_LIMITS, Finish("completed")),
+    "tool_calls without calls": (Position(_answer("tool_calls")), NO_LIMITS, Finish("completed")),
+    "calls": (Position(CALLING, CALLING), NO_LIMITS, RunTools(CALLS)),
+    "calls that end with stop": (Position(_answer("stop", calls=True)), NO_LIMITS, RunTools(CALLS)),
+    "results": (Position(RESULTS, CALLING, rounds=1), NO_LIMITS, CallModel()),
+    "words, and a steer waits": (Position(TEXT, TEXT, steering=True), NO_LIMITS, CallModel()),
+    "a pause": (Position(_answer("pause")), NO_LIMITS, CallModel()),
+    "an empty pause": (Position(_answer("pause", words=False)), NO_LIMITS, Finish("completed")),
+    "a pause with calls": (
+        Position(_answer("pause", calls=True)),
+        NO_LIMITS,
+        AnswerCalls(CALLS, "The answer was paused."),
+    ),
+    "results of a pause": (Position(RESULTS, _answer("pause", calls=True)), NO_LIMITS, CallModel()),
+    "cut words": (Position(_answer("length")), NO_LIMITS, Finish("limit")),
+    "cut words, and a steer waits": (Position(_answer("length"), steering=True), NO_LIMITS, CallModel()),
+    "cut calls": (Position(CUT, CUT), NO_LIMITS, AnswerCalls(CALLS, cut_message(CUT.finish_reason))),
+    "results of cut calls": (Position(RESULTS, CUT), NO_LIMITS, Finish("limit")),
+    "results of cut calls, and a steer waits": (
+        Position(RESULTS, CUT, steering=True),
+        NO_LIMITS,
+        CallModel(),
+    ),
+    "filtered words": (Position(_answer("content_filter")), NO_LIMITS, Finish("error")),
+    "a failed answer": (Position(_answer("error")), NO_LIMITS, Finish("error")),
+    "an unknown end": (Position(_answer("other")), NO_LIMITS, Finish("error")),
+    "a terminal tool": (Position(RESULTS, CALLING, ended_by="completed"), NO_LIMITS, Finish("completed")),
+    "a terminal tool, and a steer waits": (
+        Position(RESULTS, CALLING, ended_by="completed", steering=True),
+        NO_LIMITS,
+        CallModel(),
+    ),
+    "a fatal tool": (Position(RESULTS, CALLING, ended_by="error", steering=True), NO_LIMITS, Finish("error")),
+    "one round below the limit": (Position(RESULTS, CALLING, rounds=1), ROUNDS, CallModel()),
+    "at the round limit": (
+        Position(RESULTS, CALLING, rounds=2),
+        ROUNDS,
+        Finish(
+            "limit",
+            "rounds",
+            2,
+            "Stopped after 2 tool rounds, the limit for one input. Send a message to go on, or raise the limit.",
+        ),
+    ),
+    "words at the round limit": (Position(TEXT, TEXT, rounds=2), ROUNDS, Finish("completed")),
+    "calls at the round limit still run": (Position(CALLING, CALLING, rounds=2), ROUNDS, RunTools(CALLS)),
+    "at the turn limit": (
+        Position(USER, model_calls=3),
+        TURNS,
+        Finish(
+            "limit",
+            "turns",
+            3,
+            "Stopped after 3 model calls, the limit of this session. Raise the limit to go on.",
+        ),
+    ),
+}
+
+
+@pytest.mark.req("L5", "L8", "L17")
+@pytest.mark.parametrize("case", CASES)
+def test_the_next_step_after(case: str) -> None:
+    position, config, expected = CASES[case]
+    assert next_step(position, config) == expected

@@ -1,0 +1,122 @@
+"""Where we differ from a successful run of the reference program on purpose: D2 to D4 and D9 (SEMANTICS 5, 7)."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.patch.indent import Blanks, evidence, shifted, shifted_or_none
+from agent_ls.patch.typography import COMPARED_AS, COMPOSED_LEVEL, keep_spelling
+from tests.patch.applying import change_set, update, updated
+
+DEVIATIONS = [
+    ("D2_untouched_last_line", "@@\n-a\n+c", "a\nb\nlast", "c\nb\nlast"),
+    ("D2_context_last_line", "@@\n-a\n+c\n b", "a\nb", "c\nb"),
+    ("D3_after_anchor", "@@ def f():\n+    x", "def f():\n    y\n", "def f():\n    x\n    y\n"),
+    ("D3_not_with_flag", "@@ def f():\n+x\n*** End of File", "def f():\n    y\n", "def f():\n    y\nx\n"),
+    ("D4_tabs", "@@\n-    a\n+    if x:\n+        b", "\ta\n\tz\n", "\tif x:\n\t\tb\n\tz\n"),
+    ("D4_ratio", "@@\n-    a\n-        b\n+    c\n+            d", "\ta\n\t\tb\n", "\tc\n\t\t\td\n"),
+    ("D4_prefix", "@@\n-a\n-  b\n+c\n+    d", "    a\n      b\n", "    c\n        d\n"),
+    ("D4_one_space_is_a_slip", "@@\n-a\n+  c", " a\n", "  c\n"),
+    ("D9_quotes", '@@\n-say("hi there");\n+say("hi you");', "say(“hi there”);\n", "say(“hi you”);\n"),
+    ("D9_unequal_counts", '@@\n-say("hi")\n+say("hi")\n+x', "say(“hi”)\n", 'say("hi")\nx\n'),
+]
+
+
+@pytest.mark.req("T4")
+@pytest.mark.parametrize(
+    ("body", "before", "after"), [c[1:] for c in DEVIATIONS], ids=[c[0] for c in DEVIATIONS]
+)
+def test_successful_patch_differs_only_where_it_should(body: str, before: str, after: str) -> None:
+    assert updated(body, before) == after
+
+
+def test_update_that_changes_nothing_is_a_success_without_a_write() -> None:
+    result = change_set(update("@@\n-a\n+a"), {"f": "a\nb"})
+    assert (result.changes, result.writes) == ((), ())
+    assert result.summary().endswith("M f\n")
+
+
+SPACES_TO_TABS = (Blanks("    ", "\t"), Blanks("        ", "\t\t"))
+SHIFTED = [
+    ("same", (Blanks("  ", "  "),), ["x"], ["x"]),
+    ("slip", (Blanks("", " "), Blanks("  ", "  ")), ["x"], ["x"]),
+    ("contradiction", (Blanks("", "\t"), Blanks("", "  ")), ["x"], ["x"]),
+    ("as_seen", (Blanks("  ", "\t"), Blanks("    ", "  \t")), ["    x"], ["  \tx"]),
+    ("ratio", SPACES_TO_TABS, ["            x", "x", "      y"], ["\t\t\tx", "x", "      y"]),
+    ("ratio_back", (Blanks("\t", "  "),), ["\t\tx"], ["    x"]),
+    ("prefix_added", (Blanks("", "    "), Blanks("  ", "      ")), ["   x", ""], ["       x", ""]),
+    ("prefix_removed", (Blanks("    ", ""), Blanks("      ", "  ")), ["       x", "x"], ["   x", "x"]),
+    ("no_rule", (Blanks("  ", "\t "), Blanks("\t", "   ")), ["    x"], ["    x"]),
+]
+
+
+@pytest.mark.parametrize(("seen", "added", "expected"), [c[1:] for c in SHIFTED], ids=[c[0] for c in SHIFTED])
+def test_added_lines_take_the_indentation_that_the_evidence_shows(
+    seen: tuple[Blanks, ...], added: list[str], expected: list[str]
+) -> None:
+    assert shifted(added, seen, from_context=False) == expected
+
+
+CONTEXT_KEEPS = [
+    ("one_line_is_too_little", (Blanks("    ", "\t"),), ["    x"]),
+    ("own_indentation", SPACES_TO_TABS, ["\tx"]),
+]
+
+
+@pytest.mark.parametrize(("seen", "added"), [c[1:] for c in CONTEXT_KEEPS], ids=[c[0] for c in CONTEXT_KEEPS])
+def test_weak_evidence_of_context_shifts_nothing(seen: tuple[Blanks, ...], added: list[str]) -> None:
+    assert shifted(added, seen, from_context=True) == added
+
+
+def test_context_shifts_lines_that_begin_like_it() -> None:
+    assert shifted(["    x"], SPACES_TO_TABS, from_context=True) == ["\tx"]
+
+
+def test_edit_needs_a_rule_for_every_line() -> None:
+    assert shifted_or_none(["    x"], SPACES_TO_TABS) == ["\tx"]
+    assert shifted_or_none(["      x"], SPACES_TO_TABS) is None
+    assert shifted_or_none(["x"], (Blanks("", "\t"), Blanks("", " "))) is None
+
+
+def test_blank_lines_are_no_evidence() -> None:
+    assert evidence([("  ", "\t"), ("  a", "\ta")]) == (Blanks("  ", "\t"),)
+
+
+KEPT = [
+    ("quotes", 'x = "one two"', "x = “one two”", 'x = "one three"', 'x = “one three"'),
+    ("dash", "a - b and more", "a – b and more", "a - b and less", "a – b and less"),
+    ("same", "x = 1", "x = 1", "x = 2", "x = 2"),
+    ("unlike", '"a"', "“a”", "something else", "something else"),
+    ("indented", '  f("abc")', "\tf(“abc”)", '  f("abc", 1)', "  f(“abc”, 1)"),
+]
+
+
+@pytest.mark.parametrize(
+    ("patch_line", "file_line", "added", "expected"), [c[1:] for c in KEPT], ids=[c[0] for c in KEPT]
+)
+def test_spelling_of_the_file_is_kept_where_the_model_changed_nothing(
+    patch_line: str, file_line: str, added: str, expected: str
+) -> None:
+    assert keep_spelling(patch_line, file_line, added) == expected
+
+
+ALIKE = [
+    (2, "a \u3000", "a"),
+    (3, "\t\x0b a\u2028", "a"),
+    (4, " “x”\u00a0‘y’—\u2212 ", "\"x\" 'y'--"),
+    (5, "«a»…  b\u200b\u00ad\tﬁ", '"a"... b fi'),
+    (6, "a ( b )", "a(b)"),
+    (COMPOSED_LEVEL, "  cafe\u0301 ", "  café"),
+]
+
+
+@pytest.mark.parametrize(("level", "one", "other"), ALIKE)
+def test_lines_are_alike_at_their_level_and_not_before(level: int, one: str, other: str) -> None:
+    assert COMPARED_AS[level](one) == COMPARED_AS[level](other)
+    assert one != other
+    if level in (3, 4, 5, 6):
+        assert COMPARED_AS[level - 1](one) != COMPARED_AS[level - 1](other)
+
+
+def test_characters_that_only_python_strips_are_text() -> None:
+    assert COMPARED_AS[3]("\x1ca\u200b") == "\x1ca\u200b"

@@ -1,0 +1,97 @@
+"""What a refused model is told: the closest place, the kind of difference, what to do (SEMANTICS 14)."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.patch.diagnosis import Diagnosis, kind_of_difference, similarity, visible
+from agent_ls.patch.errors import MESSAGE_MAX_LINES, PatchError, Problem
+from agent_ls.patch.matching import FileLines
+from tests.patch.applying import patch, refused, update
+
+CODE = "import os\n\ndef total(items):\n\tcount = 0\n\tfor item in items:\n\t\tcount += item.price\n\treturn count\n"
+
+
+@pytest.mark.req("T4")
+def test_missing_lines_are_answered_with_the_closest_place_and_its_first_difference() -> None:
+    body = "@@\n \tfor item in items:\n-\t\tcount += item.cost\n+\t\tpass"
+    assert str(refused(update(body), {"f": CODE})) == (
+        "Failed to find expected lines in f:\n\tfor item in items:\n\t\tcount += item.cost\n"
+        "At section 1, chunk 1, patch line 3 of f.\n"
+        "The closest place is lines 5-6. First difference at line 6 (text):\n"
+        "  patch: →→count·+=·item.cost\n"
+        "  file : →→count·+=·item.price\n"
+        "Repeat the lines exactly as they stand in the file.\n"
+        "Nothing was written."
+    )
+
+
+@pytest.mark.req("T4")
+def test_lines_that_resemble_nothing_are_said_to_be_nowhere() -> None:
+    error = refused(update("@@\n-completely = different\n+x"), {"f": CODE})
+    assert "Nothing like these lines is in the file." in str(error)
+
+
+@pytest.mark.req("T4")
+def test_patch_sent_twice_is_told_that_it_is_applied() -> None:
+    error = refused(update("@@\n-\tcount = 0\n+\tcount = 10"), {"f": CODE.replace("= 0", "= 10")})
+    assert "Already applied: the new lines stand in the file from line 4 on." in str(error)
+
+
+@pytest.mark.req("T4")
+def test_ambiguity_is_answered_with_lines_that_settle_it() -> None:
+    error = refused(update("@@ nowhere\n-x\n+y"), {"f": "def one():\nx\ndef two():\nx\n"})
+    assert "The lines fit at 2 places: lines 2, 4." in str(error)
+    assert "  line 2: @@ def one():\n  line 4: @@ def two():" in str(error)
+
+
+def test_end_of_the_file_within_the_closest_place_is_said() -> None:
+    diagnosis = Diagnosis(FileLines(["alpha beta gamma", "delta epsilon"]))
+    told = diagnosis.missing(["alpha beta gamma", "delta epsilon", "zeta"], [])
+    assert told == "The closest place is lines 1-2. The file ends after line 2."
+
+
+KINDS = [
+    ("a\r", "a", "line ending"),
+    ("a ", "a", "trailing blanks"),
+    ("    a", "\ta", "tabs against spaces"),
+    ("  a", "a", "leading blanks"),
+    ("a - “b”", 'a – "b"', "punctuation or blanks"),
+    ("Abc", "abc", "letter case"),
+    ("abc", "abd", "text"),
+]
+
+
+@pytest.mark.parametrize(("theirs", "ours", "kind"), KINDS, ids=[c[2] for c in KINDS])
+def test_difference_is_named(theirs: str, ours: str, kind: str) -> None:
+    assert kind_of_difference(theirs, ours) == kind
+
+
+def test_blanks_are_made_visible_and_long_lines_are_cut() -> None:
+    assert visible("\t a\r\u00a0") == "→·a␍⍽"
+    assert len(visible("x" * 500)) == 160
+
+
+def test_similarity_of_long_texts_is_that_of_their_lines() -> None:
+    one = [f"line number {at}" for at in range(1000)]
+    assert similarity(one, [*one[:900], *["other"] * 100]) == 0.9
+
+
+@pytest.mark.req("T4")
+def test_refusal_of_a_huge_patch_is_at_most_200_lines() -> None:
+    chunks = [line for at in range(100) for line in ("@@", *[f"-{at} {row}" for row in range(50)])]
+    told = str(refused(patch("*** Update File: f", *chunks), {"f": "x\n"})).split("\n")
+    assert len(told) <= MESSAGE_MAX_LINES
+    assert told[-1] == "Nothing was written (100 problems)."
+    assert any("more problems" in line for line in told)
+
+
+def test_one_huge_problem_keeps_its_beginning_and_its_advice() -> None:
+    told = str(PatchError([Problem("PARSE", "first\n" + "x\n" * 500, detail="advice")])).split("\n")
+    assert (told[0], told[-2], len(told)) == ("first", "advice", 61)
+
+
+def test_fields_of_an_error_are_those_of_its_first_problem() -> None:
+    error = PatchError([Problem("OVERLAP", "m", "p", 1, 2, 3), Problem("IO", "n")])
+    assert (error.code, error.message, error.path) == ("OVERLAP", "m", "p")
+    assert (error.section, error.chunk, error.line) == (1, 2, 3)

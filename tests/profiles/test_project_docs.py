@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.profiles.project_docs import (
+    BUDGET_BYTES,
+    TRUNCATED_MARKER,
+    ProjectDocument,
+    documents_layer,
+    project_documents,
+)
+
+pytestmark = pytest.mark.anyio
+
+GIT = {"/repo/.git/HEAD": "ref: refs/heads/main\n"}
+
+
+async def found(
+    files: dict[str, str | bytes], cwd: str = "/repo/app/web", family: tuple[str, ...] = ()
+) -> list[str]:
+    environment = MemoryEnvironment(GIT | files, working_directory=cwd)
+    return [f"{d.path}={d.text}" for d in await project_documents(environment, family)]
+
+
+@pytest.mark.req("O5")
+@pytest.mark.parametrize(
+    ("files", "family", "expected"),
+    [
+        pytest.param(
+            {"/repo/AGENTS.md": "root", "/repo/app/AGENTS.md": "app", "/repo/app/web/AGENTS.md": "web"},
+            (),
+            ["AGENTS.md=root", "app/AGENTS.md=app", "app/web/AGENTS.md=web"],
+            id="deeper-later",
+        ),
+        pytest.param(
+            {"/repo/AGENTS.md": "a", "/repo/CLAUDE.md": "c", "/repo/GEMINI.md": "g"},
+            ("CLAUDE.md",),
+            ["AGENTS.md=a", "CLAUDE.md=c"],
+            id="only-this-family",
+        ),
+        pytest.param(
+            {"/repo/.codex/instructions.md": "o", "/repo/CLAUDE.md": "c", "/repo/app/AGENTS.md": "a"},
+            (".codex/instructions.md",),
+            [".codex/instructions.md=o", "app/AGENTS.md=a"],
+            id="in-a-folder-of-its-own",
+        ),
+        pytest.param(
+            {"/repo/other/AGENTS.md": "x", "/AGENTS.md": "y"}, (), [], id="beside-and-above-the-root"
+        ),
+        pytest.param(
+            {"/repo/AGENTS.md": "same", "/repo/CLAUDE.md": "same"},
+            ("CLAUDE.md",),
+            ["AGENTS.md=same"],
+            id="once",
+        ),
+        pytest.param({"/repo/AGENTS.md": " \n"}, (), [], id="blank"),
+        pytest.param({"/repo/AGENTS.md": b"caf\xe9"}, (), ["AGENTS.md=caf\ufffd"], id="not-utf-8"),
+        pytest.param({"/repo/AGENTS.md": "ä".encode("utf-16")}, (), ["AGENTS.md=ä"], id="utf-16"),
+        pytest.param(
+            {"/repo/AGENTS.md/f": "x"},
+            (),
+            ["AGENTS.md=[This file could not be read: Not a regular file: /repo/AGENTS.md is a directory]"],
+            id="unreadable",
+        ),
+    ],
+)
+async def test_documents_when_walked_from_root_to_folder_then_the_right_files_come_in_order(
+    files: dict[str, str | bytes], family: tuple[str, ...], expected: list[str]
+) -> None:
+    assert await found(files, family=family) == expected
+
+
+@pytest.mark.req("O5")
+async def test_documents_when_there_is_no_repository_then_only_the_working_directory_counts() -> None:
+    environment = MemoryEnvironment(
+        {"/w/AGENTS.md": "above", "/w/app/AGENTS.md": "here"}, working_directory="/w/app"
+    )
+    assert [d.text for d in await project_documents(environment)] == ["here"]
+
+
+def layer(*texts: str) -> str:
+    return documents_layer([ProjectDocument(f"{number}.md", text) for number, text in enumerate(texts)])
+
+
+@pytest.mark.req("O5")
+@pytest.mark.parametrize(
+    ("texts", "kept", "is_cut"),
+    [
+        pytest.param(["x" * BUDGET_BYTES], BUDGET_BYTES, False, id="just-fits"),
+        pytest.param(["x" * (BUDGET_BYTES + 1)], BUDGET_BYTES, True, id="one-byte-over"),
+        pytest.param(["x" * (BUDGET_BYTES - 1), "xx", "xxx"], BUDGET_BYTES, True, id="over-several-files"),
+        pytest.param(["x" * BUDGET_BYTES, "y"], BUDGET_BYTES, True, id="nothing-left-for-the-next"),
+        pytest.param(["x" * (BUDGET_BYTES - 1) + "ä"], BUDGET_BYTES - 1, True, id="never-half-a-character"),
+        pytest.param(
+            ["x" * (BUDGET_BYTES - 2) + "ä"], BUDGET_BYTES - 2, False, id="a-character-of-two-bytes-fits"
+        ),
+    ],
+)
+def test_layer_when_over_the_budget_then_it_is_cut_and_marked(
+    texts: list[str], kept: int, is_cut: bool
+) -> None:
+    text = layer(*texts)
+    assert text.count("x") == kept
+    assert (TRUNCATED_MARKER in text) is is_cut
+    assert text.encode("utf-8")
+
+
+def test_layer_when_there_are_no_documents_then_it_is_empty() -> None:
+    assert layer() == ""

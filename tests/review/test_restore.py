@@ -1,0 +1,118 @@
+"""A ledger after a restart: hunks are found by their lines, at one place or not at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.review.ledger import FileLedger
+from agent_ls.review.restore import StoredHunk, restore
+from tests.support.ledger_checks import problems
+from tests.support.ledger_stories import Step, closed, shown, story, text, words
+
+pytestmark = pytest.mark.req("H6", "R3")
+
+
+def stored(ledger: FileLedger) -> list[StoredHunk]:
+    return [StoredHunk(hunk, ledger.lines_of(hunk)) for hunk in (*ledger.closed, *ledger.hunks)]
+
+
+def restored(ledger: FileLedger, now: str | None, *, is_unchanged: bool = False) -> FileLedger:
+    again = restore("/f", stored(ledger), None if now is None else text(now), is_unchanged=is_unchanged)
+    assert problems(again) == []
+    assert words(again.current) == now
+    return again
+
+
+STORIES: list[tuple[str | None, list[Step]]] = [
+    ("a b c d", [("agent", "a B c x")]),
+    ("a b c d", [("agent", "a c d"), ("agent", "c d"), ("agent", "c x d")]),
+    ("a a a a", [("agent", "a x a a x a"), ("user", "a x a a x2 a")]),
+    ("a b c", [("agent", "A b C"), ("keep", "0"), ("user", "A b c")]),
+    ("a b|", [("agent", "a b c"), ("undo", "0"), ("agent", "a B|")]),
+    (None, [("agent", "a b"), ("user", "a own")]),
+    ("a b", [("agent", None)]),
+]
+
+
+@pytest.mark.parametrize(("start", "steps"), STORIES)
+def test_a_file_known_to_be_unchanged_gives_the_same_ledger(start: str | None, steps: list[Step]) -> None:
+    ledger = story(start, *steps)
+    assert restored(ledger, words(ledger.current), is_unchanged=True) == ledger
+
+
+@pytest.mark.parametrize(
+    ("now", "hunks", "lost"),
+    [
+        ("a B c x y d", ["pending c1 @1 b > B", "pending c1 @3  > x y"], []),
+        ("1 2 a B 3 c x y", ["pending c1 @3 b > B", "pending c1 @6  > x y"], []),
+        ("x y c B", ["pending c1 @0  > x y", "pending c1 @3 b > B"], []),
+        ("a b c x y d", ["gone c1 @1 b > b", "pending c1 @3  > x y"], []),
+        ("a b c d", ["gone c1 @1 b > b"], ["gone c1"]),
+        ("a B c x y d x y", ["pending c1 @1 b > B"], ["stale c1"]),
+        ("a B B c d", [], ["stale c1", "gone c1"]),
+        ("a c d", [], ["stale c1", "gone c1"]),
+        ("a b b c d", [], ["stale c1", "gone c1"]),
+        (None, [], ["gone c1", "gone c1"]),
+    ],
+    ids=[
+        "unchanged",
+        "shifted",
+        "moved",
+        "one back at the base",
+        "all back at the base",
+        "one found twice",
+        "found twice, the other not",
+        "one nowhere",
+        "base found twice",
+        "file gone",
+    ],
+)
+def test_a_file_that_may_have_changed_is_searched(now: str | None, hunks: list[str], lost: list[str]) -> None:
+    ledger = story("a b c d", ("agent", "a B c x y d"))
+    again = restored(ledger, now)
+    assert shown(again) == hunks
+    assert closed(again) == lost
+
+
+def test_an_edited_hunk_is_found_by_what_stood_there_or_by_what_the_agent_wrote() -> None:
+    ledger = story("a b c", ("agent", "a B c"), ("user", "a Bx c"))
+    assert shown(restored(ledger, "1 a Bx c")) == ["edited c1 @2 b > Bx"]
+    assert shown(restored(ledger, "1 a B c")) == ["pending c1 @2 b > B"]
+
+
+def test_a_deletion_is_only_known_where_nothing_changed() -> None:
+    ledger = story("a b c", ("agent", "a c"))
+    assert shown(restored(ledger, "a c", is_unchanged=True)) == ["pending c1 @1 b > "]
+    assert closed(restored(ledger, "a c")) == ["stale c1"]
+    assert shown(restored(ledger, "a b c")) == ["gone c1 @1 b > b"]
+
+
+def test_hunks_found_on_the_same_lines_are_stale_both() -> None:
+    ledger = story("a b c d e", ("agent", "a x y c d e"), ("agent", "a x y c y z e"))
+    again = restored(ledger, "a x y z e")
+    assert shown(again) == []
+    assert closed(again) == ["stale c1", "stale c2"]
+
+
+def test_verdicts_are_final_after_a_restart_too() -> None:
+    ledger = story("a b c", ("agent", "A b C"), ("undo", "0"))
+    again = restored(ledger, "A b C")
+    assert closed(again) == ["undone c1"]
+    assert shown(again) == ["pending c1 @2 c > C"]
+
+
+@pytest.mark.parametrize(
+    ("start", "steps", "now", "hunks", "base"),
+    [
+        (None, [("agent", "a b")], "a b", ["pending create c1 @0  > a b"], None),
+        (None, [("agent", "a b")], "a own", ["edited create c1 @0  > a own"], None),
+        (None, [("agent", "a b")], None, [], None),
+        ("a b", [("agent", None)], None, ["pending delete c1 @0 a b > "], "a b"),
+        ("a b", [("agent", None)], "a b", [], "a b"),
+    ],
+)
+def test_whole_files_are_restored(
+    start: str | None, steps: list[Step], now: str | None, hunks: list[str], base: str | None
+) -> None:
+    again = restored(story(start, *steps), now)
+    assert (shown(again), words(again.base)) == (hunks, base)

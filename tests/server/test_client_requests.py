@@ -1,0 +1,81 @@
+"""What a client is asked to do: only what it announced, answered once, and no answer is no trouble."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+import pytest
+
+from agent_ls.environments.editor_host import OpenDocument
+from agent_ls.server.client_requests import ClientRequests
+from agent_ls.server.errors import NothingPendingError
+from agent_ls.server.hello import ClientAbilities
+
+RICH = ClientAbilities(events=True, save=True)
+DOCUMENT = OpenDocument("/a b", 3, "text")
+
+
+class Wire:
+    """Keeps what was sent, and starts nothing by itself."""
+
+    def __init__(
+        self, client: ClientAbilities = RICH, session_id: str = "s", deadline_ms: int = 30_000
+    ) -> None:
+        self.sent: list[dict[str, Any]] = []
+        self.started: list[Callable[[], Awaitable[None]]] = []
+        self.requests = ClientRequests(
+            "c",
+            client,
+            send=lambda event: self.sent.append(json.loads(event)),
+            session_id=lambda: session_id,
+            start=self.started.append,
+            deadline_ms=deadline_ms,
+        )
+
+
+@pytest.mark.req("H8")
+@pytest.mark.parametrize(
+    ("client", "session_id"),
+    [(ClientAbilities(), "s"), (ClientAbilities(events=True), "s"), (RICH, "")],
+    ids=["stock", "cannot save", "not subscribed"],
+)
+async def test_a_client_that_does_not_listen_is_asked_nothing(
+    client: ClientAbilities, session_id: str
+) -> None:
+    wire = Wire(client, session_id)
+    await wire.requests.save([DOCUMENT])
+    assert wire.sent == []
+
+
+async def test_a_save_names_versions_and_ends_with_the_one_answer() -> None:
+    wire = Wire()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wire.requests.save, [DOCUMENT])
+        await anyio.lowlevel.checkpoint()
+        (event,) = wire.sent
+        assert (event["sessionId"], event["kind"], "seq" in event) == ("s", "client_request", False)
+        data = event["data"]
+        assert (data["clientId"], data["what"]) == ("c", "save")
+        assert data["params"] == {"documents": [{"uri": "file:///a%20b", "version": 3}]}
+        wire.requests.answer(data["requestId"], {"saved": []}, None)
+        with pytest.raises(NothingPendingError):
+            wire.requests.answer(data["requestId"], {"saved": []}, None)
+
+
+async def test_no_answer_by_the_deadline_is_an_ordinary_outcome_and_a_late_one_is_refused() -> None:
+    wire = Wire(deadline_ms=0)
+    await wire.requests.save([DOCUMENT])
+    with pytest.raises(NothingPendingError):
+        wire.requests.answer(wire.sent[0]["data"]["requestId"], {}, None)
+
+
+async def test_a_check_of_files_waits_for_nobody() -> None:
+    wire = Wire(deadline_ms=0)
+    wire.requests.check_time(["/a", "/b"])
+    assert wire.sent == []
+    (work,) = wire.started
+    await work()
+    assert wire.sent[0]["data"]["params"] == {"uris": ["file:///a", "file:///b"]}

@@ -1,0 +1,139 @@
+"""Synced documents: any edit of an editor gives the text that the editor has, in every position encoding."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lsprotocol import types as lsp
+
+from agent_ls.environments.editor_host import LineEdit
+from agent_ls.server import from_lsp, to_lsp
+from agent_ls.server.documents import Documents, SyncedDocument
+from agent_ls.server.hello import ClientAbilities, Encoding
+from agent_ls.text import split_lines
+
+ENCODINGS: tuple[Encoding, ...] = ("utf-8", "utf-16", "utf-32")
+PIECES = ["a", "é", "€", "😋", "\n", "\r", "\r\n", "\x0c", "\u2028", " "]
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
+
+
+def document(text: str, encoding: Encoding = "utf-16", *, newline_only: bool = False) -> SyncedDocument:
+    client = ClientAbilities(encoding=encoding, newline_only=newline_only)
+    return SyncedDocument("file:///a.txt", text, 1, client)
+
+
+def change(document: SyncedDocument, start: tuple[int, int], end: tuple[int, int], text: str) -> str:
+    where = lsp.Range(start=lsp.Position(*start), end=lsp.Position(*end))
+    document.apply_change(lsp.TextDocumentContentChangePartial(range=where, text=text))
+    return document.source
+
+
+def position(text: str, offset: int, encoding: Encoding, *, newline_only: bool) -> tuple[int, int]:
+    """The reference: the position of a character as the protocol counts it, by the simplest means."""
+    lines = from_lsp.document_lines(text[:offset], newline_only=newline_only)
+    ends = ("\n",) if newline_only else ("\n", "\r")
+    line = lines.pop() if lines and not lines[-1].endswith(ends) else ""
+    units = {"utf-8": len(line.encode()), "utf-16": len(line.encode("utf-16-le")) // 2, "utf-32": len(line)}
+    return len(lines), units[encoding]
+
+
+@pytest.mark.req("H4")
+@given(TEXTS, TEXTS, st.sampled_from(ENCODINGS), st.booleans(), st.data())
+def test_a_change_anywhere_gives_the_text_that_the_editor_has(
+    text: str, new: str, encoding: Encoding, newline_only: bool, data: st.DataObject
+) -> None:
+    # A position between CR and LF is no position where they end a line together.
+    inside = {i for i in range(1, len(text)) if not newline_only and text[i - 1 : i + 1] == "\r\n"}
+    places = st.sampled_from([i for i in range(len(text) + 1) if i not in inside])
+    start, end = sorted((data.draw(places), data.draw(places)))
+    synced = document(text, encoding, newline_only=newline_only)
+    where = [position(text, offset, encoding, newline_only=newline_only) for offset in (start, end)]
+    expected = text[:start] + new + text[end:]
+    assert change(synced, where[0], where[1], new) == expected
+    assert list(synced.lines) == from_lsp.document_lines(expected, newline_only=newline_only)
+
+
+@pytest.mark.req("H4")
+@given(TEXTS, st.lists(TEXTS, min_size=2, max_size=2), st.sampled_from(ENCODINGS), st.booleans(), st.data())
+def test_line_edits_sent_to_an_editor_and_read_back_are_the_edits_meant(
+    text: str, new: list[str], encoding: Encoding, newline_only: bool, data: st.DataObject
+) -> None:
+    lines = split_lines(text)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(lines)), min_size=4, max_size=4)))
+    edits = [LineEdit(cuts[0], cuts[1], new[0]), LineEdit(cuts[2], cuts[3], new[1])]
+    if cuts[1] == cuts[2]:
+        edits.pop()
+    expected = list(lines)
+    for edit in reversed(edits):
+        expected[edit.start : edit.end] = [edit.text]
+    synced = document(text, encoding, newline_only=newline_only)
+    for sent in reversed(to_lsp.text_edits(text, edits, encoding, newline_only=newline_only)):
+        synced.apply_change(lsp.TextDocumentContentChangePartial(range=sent.range, text=sent.new_text))
+    assert synced.source == "".join(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end", "new", "expected"),
+    [
+        ("abc", (0, 3), (0, 99), "d", "abcd"),
+        ("abc\n", (9, 9), (9, 9), "d", "abc\nd"),
+        ("abc", (1, 0), (1, 0), "d", "abcd"),
+        ("😋b", (0, 2), (0, 3), "c", "😋c"),
+        ("😋b", (0, 1), (0, 1), "c", "c😋b"),
+        ("a\x0cb\nc", (1, 0), (1, 1), "d", "a\x0cb\nd"),
+        ("a\u2028b\nc", (1, 0), (1, 1), "d", "a\u2028b\nd"),
+        ("a\rb\n", (1, 0), (1, 1), "", "a\r\n"),
+        ("a\r\nb", (0, 5), (0, 5), "x", "ax\r\nb"),
+        ("", (0, 0), (0, 0), "x", "x"),
+        ("ab", (0, 2), (0, 0), "x", "x"),
+        ("ab", (0, 1), (0, 1), "\ud83d", "a\ufffdb"),
+    ],
+)
+def test_a_position_that_does_not_exist_is_the_next_before_that_does(
+    text: str, start: tuple[int, int], end: tuple[int, int], new: str, expected: str
+) -> None:
+    assert change(document(text), start, end, new) == expected
+
+
+def test_a_carriage_return_in_a_line_of_an_editor_that_ends_lines_at_lf_only_is_a_character() -> None:
+    synced = document("a\r\nb\n", "utf-8", newline_only=True)
+    assert change(synced, (0, 0), (0, 2), "x\r") == "x\r\nb\n"
+
+
+def test_an_insertion_behind_the_last_line_never_names_a_line_that_does_not_exist() -> None:
+    (edit,) = to_lsp.text_edits("a\n", [LineEdit(1, 1, "b\n")], "utf-16")
+    assert (edit.range.start, edit.new_text) == (lsp.Position(line=0, character=1), "\nb")
+
+
+@pytest.mark.parametrize(
+    ("uri", "path"),
+    [
+        ("file:///a/b%20c.py", "/a/b c.py"),
+        ("file:///a/../b.py", "/b.py"),
+        ("file://localhost/a", "/a"),
+        ("file:///%F0%9F%98%8B", "/😋"),
+        ("file:///%FF", "/\udcff"),
+        ("untitled:Untitled-1", None),
+        ("agent-ls:/x", None),
+        ("file://host/share", None),
+        ("file://[", None),
+        ("", None),
+    ],
+)
+def test_the_path_of_a_uri_is_told_when_it_is_a_file_here(uri: str, path: str | None) -> None:
+    assert from_lsp.maybe_path(uri) == path
+
+
+@given(st.text(alphabet="aé😋 %#?\udcff", min_size=1, max_size=9))
+def test_a_path_survives_its_uri(name: str) -> None:
+    assert from_lsp.maybe_path(to_lsp.uri(f"/{name}")) == f"/{name}"
+
+
+def test_uris_that_differ_in_percent_encoding_are_one_document() -> None:
+    documents = Documents(ClientAbilities(), None, ())
+    item = lsp.TextDocumentItem(uri="file:///a%40b.py", language_id="python", version=3, text="x\n")
+    documents.put_text_document(item)
+    found = documents.maybe_open("file:///a@b.py")
+    assert found and (found.source, found.version) == ("x\n", 3)
+    assert documents.maybe_open("file:///other.py") is None

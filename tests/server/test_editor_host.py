@@ -1,0 +1,253 @@
+"""Edits of open documents: believed when seen, whatever the editor answers, and never at the cost of the user's."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+
+from agent_ls.environments.base import Attribution
+from agent_ls.environments.editor_host import EditorHost, LineEdit, OpenDocument
+from agent_ls.environments.errors import EditRefusedError, StaleFileError
+from agent_ls.server.editor_host import LspEditorHost
+from tests.support.lying_editor import (
+    EGLOT,
+    HELIX,
+    NEOVIM,
+    UNCHECKED,
+    VSCODE,
+    FakeListener,
+    LyingEditor,
+    Manners,
+    VirtualTime,
+)
+
+PATH = "/project/a.txt"
+CALL = Attribution("s", "t", "c", "write a.txt")
+ALL = {"vscode": VSCODE, "helix": HELIX, "neovim": NEOVIM, "eglot": EGLOT, "unchecked": UNCHECKED}
+every_editor = pytest.mark.parametrize("manners", ALL.values(), ids=ALL)
+
+
+class NoActions:
+    def check_time(self, paths: object) -> None: ...
+
+    async def save(self, documents: object) -> None: ...
+
+
+class Desk:
+    """An editor with one open document, the host, and who listens."""
+
+    def __init__(self, editor: LyingEditor) -> None:
+        self.editor = editor
+        self.host: LspEditorHost = editor.server.host
+        self.listener = FakeListener()
+        self.host.attach(self.listener, NoActions())
+
+    async def edit(self, *edits: LineEdit, call: Attribution = CALL) -> OpenDocument:
+        document = self.host.open_document(PATH)
+        assert document
+        return await self.host.apply_edit(document, edits, call)
+
+
+@asynccontextmanager
+async def desk(manners: Manners, text: str = "one\ntwo\nthree\n") -> AsyncIterator[Desk]:
+    time = VirtualTime()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(time.run)
+        found = Desk(LyingEditor(tasks, manners, sleep=time.sleep))
+        found.editor.open(text)
+        yield found
+        await found.editor.tell_all()
+        assert found.listener.texts.get(PATH, found.editor.text) == found.editor.text
+        tasks.cancel_scope.cancel()
+
+
+async def test_the_host_keeps_the_contract_of_its_seam() -> None:
+    async with desk(VSCODE) as found:
+        host: EditorHost = found.host
+        assert host.open_document("/project/other.txt") is None
+        assert [document.path for document in host.open_documents()] == [PATH]
+
+
+@pytest.mark.req("H4")
+@every_editor
+async def test_an_edit_is_applied_and_told_once_it_is_seen(manners: Manners) -> None:
+    async with desk(manners) as found:
+        after = await found.edit(LineEdit(1, 2, "2\n"), LineEdit(3, 3, "four\n"))
+        assert after.text == found.editor.text == "one\n2\nthree\nfour\n"
+        assert after.version == found.editor.version
+        assert found.listener.told == [("agent", "one\ntwo\nthree\n", after.text)]
+        (request,) = found.editor.requests
+        # Neovim would print it, and stop at "Press ENTER" when there are several.
+        assert request["params"].get("label") == (None if manners is NEOVIM else "write a.txt")
+
+
+@pytest.mark.req("H4")
+@every_editor
+async def test_typing_while_the_edit_is_on_its_way_is_the_users_and_stays(manners: Manners) -> None:
+    async with desk(manners) as found:
+        found.editor.on_request = lambda: found.editor.type(0, "X")
+        try:
+            await found.edit(LineEdit(2, 3, "3\n"))
+        except StaleFileError:
+            assert found.editor.text == "Xone\ntwo\nthree\n"
+            found.editor.on_request = lambda: None
+            await found.edit(LineEdit(2, 3, "3\n"))
+        assert found.editor.text == "Xone\ntwo\n3\n"
+        assert [who for who, _, _ in found.listener.told].count("agent") == 1
+        assert "".join(after for who, _, after in found.listener.told if who == "user").count("X") >= 1
+
+
+@pytest.mark.req("H4")
+async def test_an_edit_of_an_old_text_is_not_even_sent() -> None:
+    async with desk(VSCODE) as found:
+        document = found.host.open_document(PATH)
+        assert document
+        found.editor.type(0, "X")
+        with pytest.raises(StaleFileError):
+            await found.host.apply_edit(document, [LineEdit(0, 1, "")], CALL)
+        assert found.editor.requests == []
+
+
+@pytest.mark.req("H4")
+async def test_an_edit_that_is_dropped_and_answered_as_applied_is_stale() -> None:
+    async with desk(NEOVIM) as found:
+        found.editor.on_request = lambda: found.editor.type(0, "X")
+        with pytest.raises(StaleFileError):
+            await found.edit(LineEdit(1, 2, ""))
+        assert found.editor.text == "Xone\ntwo\nthree\n"
+
+
+@pytest.mark.req("H4")
+@pytest.mark.parametrize(
+    "manners",
+    [Manners(answers=False, stale="refuse"), Manners(stale="error"), Manners(stale="refuse")],
+    ids=["silent", "error", "refusal"],
+)
+async def test_an_edit_that_never_shows_is_refused_with_the_reason(manners: Manners) -> None:
+    async with desk(manners) as found:
+        found.editor.version += 1  # it thinks that each edit is stale, and has nothing new to tell
+        with pytest.raises(EditRefusedError, match=r"a\.txt"):
+            await found.edit(LineEdit(1, 2, ""))
+        assert found.listener.told == []
+        found.editor.version -= 1
+
+
+async def test_an_edit_of_a_document_that_is_closed_meanwhile_is_refused() -> None:
+    async with desk(NEOVIM) as found:
+        found.editor.on_request = found.editor.close_document
+        with pytest.raises(EditRefusedError, match="closed"):
+            await found.edit(LineEdit(1, 2, ""))
+        assert found.listener.texts == {}
+        document = OpenDocument(PATH, 1, "")
+        with pytest.raises(EditRefusedError, match="closed"):
+            await found.host.apply_edit(document, [], CALL)
+
+
+async def test_an_edit_that_changes_nothing_is_not_sent() -> None:
+    async with desk(VSCODE) as found:
+        assert (await found.edit(LineEdit(0, 1, "one\n"))).version == 1
+        assert found.editor.requests == []
+
+
+async def test_two_edits_of_one_document_go_one_after_the_other() -> None:
+    async with desk(NEOVIM, "1\n2\n3\n4\n") as found:
+
+        async def change(line: int) -> None:
+            while True:
+                try:
+                    await found.edit(LineEdit(line, line + 1, f"{line} by the agent\n"))
+                    return
+                except StaleFileError:
+                    continue
+
+        async with anyio.create_task_group() as tasks:
+            for line in range(4):
+                tasks.start_soon(change, line)
+        assert found.editor.text == "".join(f"{line} by the agent\n" for line in range(4))
+
+
+@pytest.mark.req("L16")
+async def test_a_cancelled_edit_settles_before_the_cancellation_goes_on() -> None:
+    async with desk(NEOVIM) as found:
+        with anyio.CancelScope() as scope:
+            found.editor.on_request = scope.cancel
+            await found.edit(LineEdit(1, 2, "2\n"))
+        assert found.listener.told == [("agent", "one\ntwo\nthree\n", "one\n2\nthree\n")]
+
+
+@pytest.mark.req("H6")
+async def test_an_edit_without_a_call_is_a_verdict_of_the_ledger() -> None:
+    async with desk(VSCODE) as found:
+        await found.edit(LineEdit(1, 2, ""), call=Attribution("s", label="undo"))
+        assert [who for who, _, _ in found.listener.told] == ["undo"]
+
+
+@pytest.mark.req("H4")
+@every_editor
+@pytest.mark.parametrize("seed", range(40))
+async def test_nothing_that_the_user_types_is_lost_while_the_agent_edits(manners: Manners, seed: int) -> None:
+    chance = random.Random(seed)
+    async with desk(manners, "".join(f"line {number} 😋\n" for number in range(12))) as found:
+        typed: list[str] = []
+        applied: list[str] = []
+
+        async def user() -> None:
+            for number in range(25):
+                await found.editor._sleep(chance.choice([0.0, 0.005, 0.05, 0.2, 0.6]))
+                mark = chr(0x4E00 + number)
+                # Not into the middle of what the agent writes: whoever cuts a word in two has changed it.
+                places = [0, *(at + 1 for at, char in enumerate(found.editor.text) if char in "\n😋")]
+                found.editor.type(chance.choice(places), mark + chance.choice(["", "\n"]))
+                typed.append(mark)
+
+        async def agent() -> None:
+            for number in range(10):
+                await found.editor._sleep(chance.choice([0.0, 0.01, 0.3]))
+                document = found.host.open_document(PATH)
+                assert document
+                line = chance.randrange(document.text.count("\n") + 1)
+                mark = f"<agent {number}>"
+                try:
+                    after = await found.host.apply_edit(document, [LineEdit(line, line, mark + "\n")], CALL)
+                except (StaleFileError, EditRefusedError):
+                    continue
+                assert mark in after.text
+                applied.append(mark)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(user)
+            tasks.start_soon(agent)
+        await found.editor.tell_all()
+        text = found.editor.text
+        assert [mark for mark in typed if text.count(mark) != 1] == []
+        assert [mark for mark in applied if text.count(mark) != 1] == []
+        agents = "".join(after for who, _, after in found.listener.told if who == "agent")
+        assert all(mark in agents for mark in applied)
+
+
+@pytest.mark.req("H4")
+async def test_a_document_opened_by_another_name_of_the_file_is_found(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    async with anyio.create_task_group() as tasks:
+        editor = LyingEditor(tasks, VSCODE, uri=(tmp_path / "link" / "a.txt").as_uri())
+        editor.open("text\n")
+        for name in ("link", "real"):
+            assert editor.server.host.open_document(str(tmp_path / name / "a.txt"))
+
+
+async def test_a_file_that_is_open_unsynced_with_changes_is_blocked(tmp_path: Path) -> None:
+    path = tmp_path / "big.txt"
+    path.write_text("x")
+    async with anyio.create_task_group() as tasks:
+        host = LyingEditor(tasks, VSCODE).server.host
+        assert host.blocked(str(path)) == ""
+        host.editor_state([path.as_uri(), "untitled:1"])
+        assert "unsaved" in host.blocked(str(path))
+        host.editor_state([])
+        assert host.blocked(str(path)) == ""

@@ -1,0 +1,73 @@
+"""Every error of ours has a code, and no answer holds what only the log may know."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterator
+
+import pytest
+from pygls.exceptions import JsonRpcInternalError, JsonRpcMethodNotFound
+
+import agent_ls
+from agent_ls.server.errors import CODES, INTERNAL, KINDS_BY_CLASS, kind_of, response_error
+
+# Packages whose errors can come through a request.
+LAYERS = ("app", "environments", "llm", "loop", "policy", "review", "server", "store")
+
+# Never let out of their package, by name, with where they are caught.
+INTERNAL_ONLY = {
+    "ArgumentsError": "loop/dispatch.py makes a tool result of it",
+    "FrameError": "server/io.py ends the connection",
+    "RequestError": "the base of those with a kind",
+}
+
+
+def our_errors() -> Iterator[type[BaseException]]:
+    for found in pkgutil.walk_packages(agent_ls.__path__, "agent_ls."):
+        if found.name.split(".")[1] not in LAYERS or "sample_project" in found.name:
+            continue
+        module = importlib.import_module(found.name)
+        for _, member in inspect.getmembers(module, inspect.isclass):
+            if issubclass(member, Exception) and member.__module__ == found.name:
+                yield member
+
+
+def test_every_error_of_ours_has_a_code_or_never_gets_out() -> None:
+    missing = sorted(
+        f"{cls.__module__}.{cls.__name__}"
+        for cls in our_errors()
+        if cls.__name__ not in INTERNAL_ONLY and kind_of(cls.__new__(cls)) not in CODES
+    )
+    assert missing == [], "give these a `kind` with a row in server/errors.py, or say why they never get out"
+
+
+def test_codes_are_ours_and_distinct() -> None:
+    own = [code for code in CODES.values() if code > 0]
+    assert len(set(own)) == len(own) == len(CODES) - 2
+    assert set(KINDS_BY_CLASS.values()) <= set(CODES)
+
+
+class Ours(Exception):
+    kind = "rate_limit"
+    retryable = True
+    hint = "wait a minute"
+
+
+def test_an_error_of_ours_tells_kind_hint_and_whether_to_retry() -> None:
+    told = response_error(Ours("too fast"))
+    assert (told.code, told.message) == (CODES["rate_limit"], "too fast")
+    assert told.data == {"kind": "rate_limit", "retryable": True, "hint": "wait a minute"}
+
+
+@pytest.mark.parametrize("error", [ValueError("secret"), JsonRpcInternalError("secret"), KeyError("secret")])
+def test_a_fault_of_ours_tells_nothing_of_the_inside(error: Exception) -> None:
+    told = response_error(error)
+    assert told.code == INTERNAL
+    assert "secret" not in str(told)
+
+
+def test_an_error_of_the_protocol_keeps_its_code_without_its_data() -> None:
+    told = response_error(JsonRpcMethodNotFound("unknown", data={"traceback": ["line"]}))
+    assert (told.code, told.data) == (-32601, None)

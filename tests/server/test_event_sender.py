@@ -1,0 +1,123 @@
+"""Senders: a client that reads slowly gets larger pieces and every recorded event; others notice nothing (E4)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+
+from agent_ls.loop.events import Delta as PartDelta
+from agent_ls.loop.events import Title
+from agent_ls.loop.session import Session
+from agent_ls.server.event_sender import EventSenders
+from tests.support.fake_provider import FakeProvider
+from tests.support.sessions import make_session
+
+
+class Pipe:
+    """`is_open` False: nobody reads. What was sent is there all the same: `drain` is where senders wait."""
+
+    def __init__(self) -> None:
+        self.sent: list[dict[str, Any]] = []
+        self.room = anyio.Event()
+        self.room.set()
+
+    def send(self, event: bytes) -> None:
+        self.sent.append(json.loads(event))
+
+    async def drain(self) -> None:
+        await self.room.wait()
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        return [event for event in self.sent if event["kind"] == kind]
+
+
+@asynccontextmanager
+async def senders(pipe: Pipe) -> AsyncIterator[EventSenders]:
+    async with anyio.create_task_group() as tasks:
+
+        async def run(work: Callable[[], Awaitable[None]]) -> None:
+            await work()
+
+        def start(work: Callable[[], Awaitable[None]]) -> None:
+            tasks.start_soon(run, work)
+
+        yield EventSenders(send=pipe.send, drain=pipe.drain, start=start)
+        tasks.cancel_scope.cancel()
+
+
+async def settled() -> None:
+    for _ in range(10):
+        await anyio.lowlevel.checkpoint()
+
+
+def say(session: Session, at: int, text: str) -> None:
+    session.emit_delta(PartDelta("assistant_text_delta", "p", at, text))
+
+
+@pytest.mark.req("H3")
+async def test_events_between_the_answer_and_the_first_sending_are_not_lost() -> None:
+    pipe, session = Pipe(), make_session(FakeProvider([]))
+    async with senders(pipe) as found:
+        start_sending = found.subscribe(session)
+        session.emit(Title("one"))
+        await settled()
+        assert pipe.sent == []
+        start_sending()
+        session.emit(Title("two"))
+        await settled()
+        assert [event["data"]["title"] for event in pipe.of("title")] == ["one", "two"]
+
+
+@pytest.mark.req("E4")
+async def test_a_client_that_does_not_read_gets_joined_deltas_and_every_recorded_event() -> None:
+    pipe, session = Pipe(), make_session(FakeProvider([]))
+    async with senders(pipe) as found:
+        found.subscribe(session)()
+        await settled()
+        pipe.room = anyio.Event()
+        session.emit(Title("the pipe is full from here on"))
+        await settled()
+        for at in range(1000):
+            say(session, at, "x")
+        session.emit(Title("after the deltas"))
+        await settled()
+        assert pipe.of("assistant_text_delta") == []
+        pipe.room.set()
+        await settled()
+        (delta,) = pipe.of("assistant_text_delta")
+        assert (delta["offset"], delta["data"]["text"]) == (0, "x" * 1000)
+        assert [event["kind"] for event in pipe.sent[-2:]] == ["assistant_text_delta", "title"]
+
+
+@pytest.mark.req("E4")
+async def test_a_client_that_keeps_up_gets_each_delta_as_it_comes() -> None:
+    pipe, session = Pipe(), make_session(FakeProvider([]))
+    async with senders(pipe) as found:
+        found.subscribe(session)()
+        for at in range(5):
+            say(session, at, "x")
+            await settled()
+        assert [delta["offset"] for delta in pipe.of("assistant_text_delta")] == list(range(5))
+
+
+async def test_a_second_subscription_replaces_the_first_and_the_last_asked_for_is_known() -> None:
+    pipe, session = Pipe(), make_session(FakeProvider([]))
+    async with senders(pipe) as found:
+        assert found.any_session_id == ""
+        found.subscribe(session)()
+        await settled()
+        found.subscribe(session)()
+        await settled()
+        assert found.any_session_id == session.id
+        session.emit(Title("once"))
+        await settled()
+        assert len(pipe.of("title")) == 1
+        found.unsubscribe(session.id)
+        session.emit(Title("to nobody"))
+        await settled()
+        assert (len(pipe.of("title")), found.any_session_id) == (1, "")

@@ -1,0 +1,62 @@
+"""Traces of other editors beside a file: unsaved changes of a living editor hold it, left-overs do not."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from pathlib import Path
+
+import pytest
+
+from agent_ls.server.foreign_locks import held_elsewhere
+
+DEAD_PID = 2**22 + 1  # above the largest process id of Linux
+
+
+def vim_swap(pid: int, *, modified: bool, host: str = "") -> bytes:
+    head = b"b0" + b"VIM 9.0\0\0\0" + struct.pack("<IIII", 4096, 0, 0, pid)
+    head += b"me".ljust(40, b"\0") + (host or socket.gethostname()).encode().ljust(40, b"\0")
+    return (head + b"~/a.txt".ljust(899, b"\0") + (b"U" if modified else b"\0")).ljust(4096, b"\0")
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (vim_swap(os.getpid(), modified=True), "Vim"),
+        (vim_swap(os.getpid(), modified=False), ""),
+        (vim_swap(DEAD_PID, modified=True), ""),
+        (vim_swap(DEAD_PID, modified=True, host="elsewhere"), "Vim"),
+        (b"b0", ""),
+        (b"something else" * 500, ""),
+    ],
+    ids=["modified", "unmodified", "editor died", "other host", "torn", "no swap file"],
+)
+def test_a_swap_file_holds_the_file_when_its_editor_has_unsaved_changes(
+    tmp_path: Path, content: bytes, expected: str
+) -> None:
+    (tmp_path / ".a.txt.swp").write_bytes(content)
+    assert held_elsewhere(str(tmp_path / "a.txt")).startswith(expected)
+    assert bool(held_elsewhere(str(tmp_path / "a.txt"))) == bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("owner", "held"),
+    [
+        (f"me@{socket.gethostname()}.{os.getpid()}:1700000000", True),
+        (f"me@{socket.gethostname()}.{DEAD_PID}", False),
+        ("me@elsewhere.example.4", True),
+        ("whatever", False),
+    ],
+)
+def test_an_emacs_lock_holds_the_file_while_its_editor_may_live(
+    tmp_path: Path, owner: str, held: bool
+) -> None:
+    (tmp_path / ".#a.txt").symlink_to(owner)
+    assert bool(held_elsewhere(str(tmp_path / "a.txt"))) == held
+
+
+def test_a_file_without_traces_is_not_held_even_when_a_trace_is_no_regular_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".a.txt.swp")
+    assert held_elsewhere(str(tmp_path / "a.txt")) == ""
+    assert held_elsewhere(str(tmp_path / "missing" / "a.txt")) == ""

@@ -1,0 +1,64 @@
+"""Frames: any chunking gives the same bodies, and a bad header is told after the bodies before it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_ls.server.framing import MAX_HEADER_BYTES, FrameError, FrameParser, frame
+
+
+@given(st.lists(st.binary(max_size=60), max_size=5), st.data())
+def test_any_chunking_gives_the_same_bodies(bodies: list[bytes], data: st.DataObject) -> None:
+    stream = b"".join(map(frame, bodies))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
+    parser = FrameParser()
+    found: list[bytes] = []
+    for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
+        found += parser.feed(stream[start:end])
+    assert found == bodies
+
+
+def test_a_message_byte_by_byte_and_a_tail_that_is_missing() -> None:
+    parser = FrameParser()
+    stream = frame(b"{}") + frame(b"more")[:-1]
+    assert [body for byte in stream for body in parser.feed(bytes([byte]))] == [b"{}"]
+    assert list(parser.feed(b"e")) == [b"more"]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"Content-Length: 2\r\n\r\n",
+        b"content-length:2\r\n\r\n",
+        b"Content-Type: application/vscode-jsonrpc; charset=utf-8\r\nContent-Length: 2\r\n\r\n",
+        b"Content-Length: 2\r\nContent-Type: application/vscode-jsonrpc; charset=utf8\r\n\r\n",
+        b"X-Other: whatever\r\nContent-Length:  2 \r\n\r\n",
+    ],
+)
+def test_headers_of_the_protocol_are_read(header: bytes) -> None:
+    assert list(FrameParser().feed(header + b"{}")) == [b"{}"]
+
+
+@pytest.mark.parametrize(
+    ("header", "reason"),
+    [
+        (b"Content-Length: -1\r\n\r\n", "no number"),
+        (b"Content-Length: 0x2\r\n\r\n", "no number"),
+        (b"Content-Length: \xb2\r\n\r\n", "no number"),
+        (b"Content-Length: 101\r\n\r\n", "101 bytes"),
+        (b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n", "no number"),
+        (b"X: 1\r\n\r\n", "no Content-Length"),
+        (b": 1\r\n\r\n", "without a name"),
+        (b"Content-Length: 2\n\n{}", "no end"),
+        (b"x" * MAX_HEADER_BYTES, "no end"),
+        (b"Content-Type: a; charset=latin-1\r\nContent-Length: 2\r\n\r\n", "UTF-8"),
+    ],
+)
+def test_a_bad_header_is_told_after_the_bodies_before_it(header: bytes, reason: str) -> None:
+    found: list[bytes] = []
+    with pytest.raises(FrameError, match=reason):
+        for body in FrameParser(max_body_bytes=100).feed(frame(b"first") + header):
+            found.append(body)  # noqa: PERF402  # what came before the error is what is tested
+    assert found == [b"first"]

@@ -1,0 +1,127 @@
+"""The answer to initialize: what a client announced is granted, nothing else is, and nonsense counts as not said."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from agent_ls.server import protocol
+from agent_ls.server.hello import PROTOCOL_VERSION, ClientAbilities, client_abilities, initialize_result
+from agent_ls.server.start import early_answer
+from tests.support.framed_client import CAPABILITIES, CLIENT_INFO
+
+
+def params(editor: str, **more: Any) -> dict[str, Any]:
+    return {"processId": 7, "clientInfo": CLIENT_INFO[editor], "capabilities": CAPABILITIES[editor], **more}
+
+
+@pytest.mark.req("H8")
+@pytest.mark.parametrize(
+    ("editor", "expected"),
+    [
+        (
+            "vscode",
+            ClientAbilities(
+                "Visual Studio Code", 7, "utf-16", events=True, review=True, approvals=True, save=True
+            ),
+        ),
+        (
+            "neovim",
+            ClientAbilities(
+                "Neovim",
+                7,
+                "utf-8",
+                newline_only=True,
+                prints_labels=True,
+                events=True,
+                review=True,
+                approvals=True,
+                save=True,
+            ),
+        ),
+        ("minimal", ClientAbilities("", 7)),
+    ],
+)
+def test_a_client_is_what_it_announced(editor: str, expected: ClientAbilities) -> None:
+    assert client_abilities(params(editor)) == expected
+
+
+@pytest.mark.req("H8")
+def test_what_was_granted_is_mirrored_and_a_stock_client_is_offered_nothing_of_ours() -> None:
+    rich = initialize_result(client_abilities(params("vscode")))["capabilities"]
+    assert rich["experimental"]["agentLs"]["events"] is True
+    assert rich["experimental"]["agentLs"]["terminal"] is False
+    assert "experimental" not in initialize_result(client_abilities(params("minimal")))["capabilities"]
+
+
+@pytest.mark.parametrize("wanted", [{"version": 2, "events": True}, {"version": "1"}, {"events": True}])
+def test_a_client_of_another_version_is_stock_and_known_to_be_one(wanted: dict[str, Any]) -> None:
+    client = client_abilities({"capabilities": {"experimental": {"agentLs": wanted}}})
+    assert client.version_mismatch
+    assert not client.is_rich
+
+
+@pytest.mark.parametrize(
+    ("offered", "expected"),
+    [
+        (["utf-32", "utf-8"], "utf-32"),
+        (["utf-7", "utf-8"], "utf-8"),
+        (["utf-7"], "utf-16"),
+        ([7, None], "utf-16"),
+        ("utf-8", "utf-16"),
+        (None, "utf-16"),
+    ],
+)
+def test_the_first_encoding_offered_that_is_known_holds(offered: object, expected: str) -> None:
+    assert (
+        client_abilities({"capabilities": {"general": {"positionEncodings": offered}}}).encoding == expected
+    )
+
+
+@pytest.mark.req("R5")
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        {},
+        {"capabilities": None},
+        {"capabilities": {"general": 7, "workspace": [], "experimental": "x"}, "clientInfo": "me"},
+        {"capabilities": {"experimental": {"agentLs": 1}}, "processId": "7"},
+        {"capabilities": {}, "processId": True, "clientInfo": {"name": 7}},
+    ],
+)
+def test_nonsense_counts_as_not_said(nonsense: dict[str, Any]) -> None:
+    assert client_abilities(nonsense) == ClientAbilities()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b"[" * 100_000,
+        b"[]",
+        b'{"jsonrpc":"2.0","method":"initialize","params":{}}',
+        b'{"jsonrpc":"2.0","id":null,"method":"initialize","params":{}}',
+        b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":[]}',
+        b'{"jsonrpc":"2.0","id":1,"method":"initialize"}',
+        b'{"jsonrpc":"2.0","id":1,"method":"shutdown","params":{}}',
+        b'{"id":1,"method":"initialize","params":{}}',
+    ],
+)
+def test_only_a_well_formed_initialize_is_answered_early(body: bytes) -> None:
+    assert early_answer(body) is None
+
+
+def test_the_early_answer_is_the_answer_of_the_server() -> None:
+    message = {"jsonrpc": "2.0", "id": "x", "method": "initialize", "params": params("neovim")}
+    answer = json.loads(early_answer(json.dumps(message).encode()) or b"")
+    assert answer == {
+        "jsonrpc": "2.0",
+        "id": "x",
+        "result": initialize_result(client_abilities(params("neovim"))),
+    }
+
+
+def test_the_versions_told_and_spoken_are_the_same() -> None:
+    assert PROTOCOL_VERSION == protocol.VERSION

@@ -1,0 +1,84 @@
+"""Before a command: whose unsaved changes a document has is looked up on disk, not assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from agent_ls.environments.editor_host import OpenDocument
+from agent_ls.server.saving import Savable, unsaved_note
+
+
+class Buffer:
+    """An open document: what it was when clean, what it is now, what the disk has (None: no file)."""
+
+    def __init__(
+        self, path: Path, disk: str | None, clean: str, now: str, *, agent: bool = False, user: bool = False
+    ) -> None:
+        self.path = path
+        self.savable = Savable(str(path), clean, agent_wrote=agent, user_typed=user)
+        self.now = now
+        self.saves: list[int] = []
+        if disk is not None:
+            path.write_bytes(disk.encode())
+
+    def documents(self) -> list[tuple[Savable, OpenDocument]]:
+        return [(self.savable, OpenDocument(str(self.path), 4, self.now))]
+
+    async def save(self, documents: Sequence[OpenDocument]) -> None:
+        for document in documents:
+            self.saves.append(document.version)
+            self.path.write_text(document.text)
+
+
+@pytest.mark.req("H4")
+@pytest.mark.parametrize(
+    ("disk", "clean", "now", "agent", "user", "saved", "note"),
+    [
+        ("a\n", "a\n", "a\n", False, False, False, ""),
+        ("a\r\n", "a\n", "a\n", False, False, False, ""),
+        ("\ufeffa\n", "a\n", "a\n", False, False, False, ""),
+        ("a", "a\n", "a\n", False, False, False, ""),
+        ("a\n", "a\n", "b\n", True, False, True, ""),
+        ("a\n", "a\n", "b\n", True, True, False, "the user's unsaved changes"),
+        ("a\n", "a\n", "b\n", False, True, False, "the user's unsaved changes"),
+        ("a\n", "a\n", "a\n", True, True, False, ""),
+        ("a\n", "old draft\n", "new\n", True, False, False, "the user's unsaved changes"),
+        (None, "", "", False, False, False, ""),
+        (None, "", "b\n", True, False, True, ""),
+        (None, "", "b\n", True, True, False, "the user's unsaved changes"),
+    ],
+    ids=[
+        "clean",
+        "other line ends",
+        "byte order mark",
+        "no final line end",
+        "the agent's",
+        "both",
+        "the user's",
+        "typed and taken back",
+        "opened with a draft",
+        "no file and empty",
+        "a new file of the agent's",
+        "a new file of both",
+    ],
+)
+async def test_only_what_nobody_but_the_agent_changed_is_saved(
+    tmp_path: Path, disk: str | None, clean: str, now: str, agent: bool, user: bool, saved: bool, note: str
+) -> None:
+    buffer = Buffer(tmp_path / "a.txt", disk, clean, now, agent=agent, user=user)
+    told = await unsaved_note(buffer.documents, buffer.save)
+    assert bool(buffer.saves) == saved
+    assert note in told
+    assert bool(told) == bool(note)
+
+
+async def test_an_editor_that_does_not_save_leaves_a_note_for_the_model(tmp_path: Path) -> None:
+    buffer = Buffer(tmp_path / "a.txt", "a\n", "a\n", "b\n", agent=True)
+
+    async def refuse(documents: Sequence[OpenDocument]) -> None: ...
+
+    for save in (refuse, None):
+        assert "edited by you" in await unsaved_note(buffer.documents, save)

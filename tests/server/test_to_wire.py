@@ -1,0 +1,80 @@
+"""Events leave with the bytes of the log; those that name files get uris beside their paths, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_ls.loop.event_codec import encode
+from agent_ls.loop.events import (
+    AssistantTextEnd,
+    Envelope,
+    FileChange,
+    Hunk,
+    HunkStateChanged,
+    RecordedEvent,
+)
+from agent_ls.server import protocol as wire
+from agent_ls.server import to_lsp, to_wire
+from agent_ls.server.assembly import ROUTES
+
+NASTY = st.text(alphabet='ab"\\/:{}, pathuri\n😋', max_size=40)
+
+
+def hunk(path: str, text: str) -> Hunk:
+    return Hunk("h", "s", "t", "c", path, "content", "pending", 0, 1, 0, 1, (text,), (f'"path":"{text}"',))
+
+
+def without_uris(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: without_uris(item) for name, item in value.items() if name != "uri"}
+    return [without_uris(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.req("H3")
+@given(NASTY.filter(bool), NASTY, st.booleans())
+def test_each_path_of_an_event_that_names_files_gets_its_uri(name: str, text: str, is_change: bool) -> None:
+    path, hunks = f"/project/{name}", (hunk(f"/project/{name}", text),)
+    event: RecordedEvent = HunkStateChanged(path, hunks, "user", comment=text)
+    if is_change:
+        event = FileChange("c", path, "modify", 1, 1, f'"path":"{text}"', hunks)
+    encoded = encode(Envelope("s-1", 7, "now", event, turn_id="t"))
+    sent = json.loads(to_wire.event(encoded))
+    assert sent["data"]["uri"] == sent["data"]["hunks"][0]["uri"] == to_lsp.uri(path)
+    assert without_uris(sent) == json.loads(encoded)
+
+
+@given(NASTY)
+def test_other_events_keep_their_bytes(text: str) -> None:
+    encoded = encode(
+        Envelope("s-1", 7, "now", AssistantTextEnd("p", f'"path":"/a"{text}"kind":"file_change"'))
+    )
+    assert to_wire.event(encoded) is encoded
+
+
+def test_a_result_with_bytes_that_are_no_text_is_still_json() -> None:
+    info = to_wire.hunk(hunk("/a", "caf\udce9\n"))
+    sent = json.loads(to_wire.encoded(wire.ReviewResult(changed=(info,))))
+    assert sent["changed"][0]["oldLines"] == ["caf?\n"]
+
+
+def test_every_message_of_the_protocol_has_its_handler() -> None:
+    def below(cls: type[wire.Params]) -> set[type[wire.Params]]:
+        return {found for sub in cls.__subclasses__() for found in (sub, *below(sub))}
+
+    assert {route.params for route in ROUTES} == below(wire.Params)
+    methods = [route.params.method for route in ROUTES]
+    assert len(set(methods)) == len(methods)
+
+
+@pytest.mark.req("H2")
+def test_every_message_that_changes_something_can_carry_a_client_key() -> None:
+    only_look = {
+        "agent/sessions", "agent/subscribe", "agent/unsubscribe", "agent/hunks", "agent/terminals",
+        "agent/editorState", "agent/clientAnswer",
+    }  # fmt: skip
+    assert {route.params.method for route in ROUTES if not route.has_key} == only_look

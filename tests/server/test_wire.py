@@ -1,0 +1,326 @@
+"""The hardened base over real stdio: each row of what plain pygls gets wrong, and traffic that is no good."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from agent_ls.server.framing import frame
+from tests.support.framed_client import DEADLINE_S, FramedClient, ResponseError, ServerProcess, server_process
+
+WIRE_SERVER = (sys.executable, "-m", "tests.support.wire_server")
+
+
+@asynccontextmanager
+async def wire(editor: str = "vscode") -> AsyncIterator[ServerProcess]:
+    async with server_process(WIRE_SERVER) as server:
+        await server.client.initialize(editor)
+        yield server
+
+
+async def error_of(client: FramedClient, method: str, params: Any = None) -> ResponseError:
+    with pytest.raises(ResponseError) as caught:
+        await client.request(method, params)
+    return caught.value
+
+
+async def assert_alive(client: FramedClient) -> None:
+    assert await client.request("agent/echo", {"still": "here"}) == {"still": "here"}
+
+
+NO_MESSAGES: list[tuple[bytes, int]] = [
+    (b"", -32700),
+    (b"{", -32700),
+    (b"\xff\xfe", -32700),
+    (b"[" * 100_000, -32700),
+    (b"[]", -32600),
+    (b'"text"', -32600),
+    (b"null", -32600),
+    (b"{}", -32600),
+    (b'{"jsonrpc":"1.0","id":1,"method":"agent/echo"}', -32600),
+    (b'{"id":1,"method":"agent/echo"}', -32600),
+    (b'{"jsonrpc":"2.0","id":null,"method":"agent/echo"}', -32600),
+    (b'{"jsonrpc":"2.0","id":{},"method":"agent/echo"}', -32600),
+    (b'{"jsonrpc":"2.0","id":true,"method":"agent/echo"}', -32600),
+    (b'{"jsonrpc":"2.0","id":1,"method":7}', -32600),
+]
+
+
+@pytest.mark.req("R5")
+async def test_a_body_that_is_no_message_is_answered_with_an_error_and_the_server_lives() -> None:
+    async with wire() as server:
+        for body, code in NO_MESSAGES:
+            before = len(server.client.received)
+            await server.client.send_raw(frame(body))
+            answer = await server.client.wait_for(lambda m: "error" in m, after=before)
+            assert (body[:80], answer["id"], answer["error"]["code"]) == (body[:80], None, code)
+        await assert_alive(server.client)
+
+
+FITS_NOTHING = [
+    b'{"jsonrpc":"2.0","id":"never asked","result":{}}',
+    b'{"jsonrpc":"2.0","id":"never asked","error":{"code":1,"message":"x"}}',
+    b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}',
+    b'{"jsonrpc":"2.0","id":[],"result":{}}',
+    b'{"jsonrpc":"2.0","error":"x"}',
+    b'{"jsonrpc":"2.0","method":"nobody/knows","params":[]}',
+    b'{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":99}}',
+    b'{"jsonrpc":"2.0","method":"$/cancelRequest"}',
+    b'{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{"textDocument":7}}',
+    b'{"jsonrpc":"2.0","method":"textDocument/didOpen"}',
+    b'{"jsonrpc":"2.0","method":"textDocument/didChange","params":{"textDocument":{"uri":"file:///x","version":1},"contentChanges":[{"text":"x"}]}}',
+    b'{"jsonrpc":"2.0","method":"agent/fail","params":{}}',
+    b'{"jsonrpc":"2.0","method":"agent/unknown"}',
+]
+
+
+@pytest.mark.req("R5")
+async def test_a_notification_or_response_that_fits_nothing_is_passed_over_in_silence() -> None:
+    async with wire() as server:
+        for body in FITS_NOTHING:
+            before = len(server.client.received)
+            await server.client.send_raw(frame(body))
+            await assert_alive(server.client)
+            assert server.client.received[before + 1 :] == [], body
+
+
+@pytest.mark.req("R5", "R4")
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"Content-Length: -1\r\n\r\n",
+        b"Content-Length: 1e3\r\n\r\n",
+        b"Content-Length: 99999999999\r\n\r\n",
+        b"Content-Length: 67108865\r\n\r\n",
+        b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n",
+        b"Content-Type: text\r\n\r\n",
+        b"Content-Length: 2\r\nContent-Type: application/json; charset=utf-16\r\n\r\n",
+        b"Content-Length: 2\n\n{}",
+        b"no header\r\n\r\n",
+        b"x" * 5000,
+    ],
+)
+async def test_a_bad_header_ends_the_server_cleanly(header: bytes) -> None:
+    async with wire() as server:
+        await server.client.send_raw(header)
+        assert await server.exit_code() == 1
+        assert "Traceback" not in server.log
+
+
+@pytest.mark.req("R4")
+async def test_the_end_of_stdin_ends_the_server_and_what_runs_is_settled() -> None:
+    async with wire() as server:
+        await server.client.start("agent/wait")
+        await server.client.hang_up()
+        assert await server.exit_code() == 1
+        await server.client.ended.wait()
+        assert "settled" in server.log
+
+
+@pytest.mark.req("R4")
+async def test_an_editor_whose_process_is_gone_ends_the_server_though_the_pipe_is_open() -> None:
+    async with await anyio.open_process([sys.executable, "-c", "input()"]) as editor:
+        async with server_process(WIRE_SERVER) as server:
+            await server.client.initialize(processId=editor.pid)
+            await assert_alive(server.client)  # by now it watches
+            editor.kill()
+            await editor.wait()
+            assert await server.exit_code() == 1
+
+
+@pytest.mark.parametrize(("shutdown", "code"), [(True, 0), (False, 1)])
+async def test_the_exit_code_tells_whether_shutdown_came_before_exit(shutdown: bool, code: int) -> None:
+    async with wire() as server:
+        if shutdown:
+            await server.client.request("shutdown")
+            error = await error_of(server.client, "agent/echo")
+            assert error.code == -32600
+        await server.client.notify("exit")
+        assert await server.exit_code() == code
+
+
+@pytest.mark.req("R2")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_ends_the_server_cleanly(number: signal.Signals) -> None:
+    async with wire() as server:
+        server.process.send_signal(number)
+        assert await server.exit_code() == 0
+        await server.client.ended.wait()
+        assert "settled" in server.log
+
+
+async def test_before_initialize_requests_are_refused_and_notifications_dropped() -> None:
+    async with server_process(WIRE_SERVER) as server:
+        assert (await error_of(server.client, "agent/echo")).code == -32002
+        await server.client.notify("initialized", {})
+        await server.client.initialize()
+        await assert_alive(server.client)
+        assert (await error_of(server.client, "initialize", {"capabilities": {}})).code == -32600
+
+
+@pytest.mark.parametrize("params", [None, [], 7])
+async def test_initialize_without_an_object_is_refused_and_may_be_sent_again(params: object) -> None:
+    async with server_process(WIRE_SERVER) as server:
+        assert (await error_of(server.client, "initialize", params)).code == -32602
+        assert await server.client.initialize()
+
+
+async def test_an_unknown_method_and_parameters_that_do_not_fit_are_answered() -> None:
+    async with wire() as server:
+        assert (await error_of(server.client, "textDocument/hover", {})).code == -32601
+        assert (await error_of(server.client, "workspace/executeCommand", [])).code == -32602
+        assert (await error_of(server.client, "workspace/executeCommand")).code == -32602
+        assert (await error_of(server.client, "workspace/executeCommand", {"command": "none"})).code == -32602
+
+
+AS_SENT: list[object] = [
+    None,
+    7,
+    [1, "a"],
+    {"jsonrpc": "2.0", "id": 1},
+    {"a-b": {"class": [{"jsonrpc": None}]}},
+    {"x": "\ud83d"},
+]
+
+
+async def test_params_of_custom_methods_reach_the_handler_as_they_were_sent() -> None:
+    async with wire() as server:
+        for params in AS_SENT:
+            assert await server.client.request("agent/echo", params) == params
+
+
+async def test_a_request_without_params_is_handled() -> None:
+    async with wire() as server:
+        await server.client.send({"jsonrpc": "2.0", "id": 77, "method": "agent/echo"})
+        assert await server.client.result(77) is None
+
+
+async def test_a_fault_of_ours_is_answered_without_traceback_or_content() -> None:
+    async with wire() as server:
+        error = await error_of(server.client, "agent/fail", {"key": "hunter2"})
+        assert (error.code, error.data["kind"]) == (-32603, "internal")
+        assert "hunter2" not in json.dumps([error.message, error.data])
+        assert "Traceback" not in json.dumps([error.message, error.data])
+
+
+async def test_a_cancelled_request_is_answered_as_cancelled() -> None:
+    async with wire() as server:
+        message_id = await server.client.start("agent/wait")
+        await server.client.notify("$/cancelRequest", {"id": message_id})
+        with pytest.raises(ResponseError, match="-32800"):
+            await server.client.result(message_id)
+
+
+async def test_a_command_that_ends_by_cancellation_is_answered() -> None:
+    async with wire() as server:
+        error = await error_of(server.client, "workspace/executeCommand", {"command": "test.cancelled"})
+        assert error.code == -32800
+
+
+async def test_shutdown_while_a_command_runs_is_orderly() -> None:
+    async with wire() as server:
+        running = await server.client.start("workspace/executeCommand", {"command": "test.forever"})
+        await server.client.shut_down()
+        with pytest.raises(ResponseError, match="-32800"):
+            await server.client.result(running)
+        assert await server.exit_code() == 0
+
+
+async def test_a_client_request_that_nobody_awaits_any_more_is_cancelled_and_a_late_answer_is_nothing() -> (
+    None
+):
+    async with wire() as server:
+        client = server.client
+        answering = anyio.Event()
+
+        async def late(params: object) -> object:
+            await answering.wait()
+            return {"title": "late"}
+
+        client.handlers["window/showMessageRequest"] = late
+        asking = await client.start("agent/ask")
+        question = await client.wait_for(lambda m: m.get("method") == "window/showMessageRequest")
+        await client.notify("$/cancelRequest", {"id": asking})
+        cancelled = await client.wait_for(lambda m: m.get("method") == "$/cancelRequest")
+        assert cancelled["params"]["id"] == question["id"]
+        answering.set()
+        await assert_alive(client)
+
+
+async def test_an_answer_of_the_client_that_does_not_fit_fails_only_who_asked() -> None:
+    async with wire() as server:
+
+        async def closed(params: object) -> object:
+            return {}  # Kate's answer to a dialog that was closed
+
+        server.client.handlers["window/showMessageRequest"] = closed
+        assert (await error_of(server.client, "agent/ask")).code == -32602
+        await assert_alive(server.client)
+
+
+async def test_an_encoded_result_is_sent_before_what_follows_from_it() -> None:
+    async with wire() as server:
+        assert await server.client.request("agent/raw") == {"text": "é"}
+        await server.client.wait_for(lambda m: m.get("method") == "agent/event")
+        assert [m.get("method") for m in server.client.received[-2:]] == [None, "agent/event"]
+
+
+async def reads_from(fifo: Path) -> None:
+    """Waits until somebody has written into it: a sign of life besides the wire."""
+    with anyio.fail_after(DEADLINE_S):
+        assert await anyio.Path(fifo).read_text() == "alive"
+
+
+@pytest.mark.req("E4")
+async def test_a_client_that_stops_reading_blocks_nothing_and_loses_nothing(tmp_path: Path) -> None:
+    async with wire() as server:
+        client, count = server.client, 2000
+        client.stop_reading()
+        flooding = await client.start("agent/flood", {"count": count, "pad": "x" * 4000})
+        os.mkfifo(tmp_path / "two")
+        await client.notify("agent/write", {"path": str(tmp_path / "two")})
+        await reads_from(tmp_path / "two")
+        client.go_on_reading()
+        assert (await client.result(flooding))["most"] < 1_000_000
+        assert [event["number"] for event in client.events] == list(range(count))
+
+
+@pytest.mark.req("R4")
+async def test_a_client_that_stops_reading_does_not_keep_the_server_alive() -> None:
+    async with wire() as server:
+        server.client.stop_reading()
+        await server.client.start("agent/flood", {"count": 100_000, "pad": "x" * 4000})
+        await server.client.hang_up()
+        assert await server.exit_code() == 1
+
+
+async def test_stray_prints_and_message_contents_stay_out_of_wire_and_log() -> None:
+    async with wire() as server:
+        await error_of(server.client, "workspace/executeCommand", {"command": "hunter2", "arguments": 7})
+        await server.client.notify("textDocument/didOpen", {"textDocument": {"uri": "hunter2"}})
+        await assert_alive(server.client)
+        await server.client.shut_down()
+        await server.exit_code()
+        await server.client.ended.wait()
+        assert "this must not reach the wire" in server.log
+        assert "hunter2" not in server.log
+
+
+@pytest.mark.req("R5")
+async def test_a_server_whose_sessions_cannot_start_says_so_and_still_syncs_documents() -> None:
+    async with server_process((*WIRE_SERVER, "broken")) as server:
+        await server.client.initialize()
+        error = await error_of(server.client, "agent/sessions", {})
+        assert error.data["kind"] == "start_failed"
+        assert "the state folder cannot be made" in server.log
+        await server.client.shut_down()
+        assert await server.exit_code() == 0

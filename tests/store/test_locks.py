@@ -1,0 +1,68 @@
+"""One owner for each session; what a dead process left behind is taken over (PROTOCOL, Rules)."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from agent_ls.store import locks
+from agent_ls.store.errors import SessionLockedError
+from agent_ls.store.locks import Owner, is_alive, this_process
+
+
+def test_a_lock_is_held_by_one_and_can_be_taken_after_its_release(tmp_path: Path) -> None:
+    lock = locks.take(tmp_path / "lock", "s-1")
+    assert json.loads((tmp_path / "lock").read_bytes()) == asdict(this_process())
+    with pytest.raises(SessionLockedError, match=f"process {os.getpid()} on "):
+        locks.take(tmp_path / "lock", "s-1")
+    lock.release()
+    lock.release()
+    locks.take(tmp_path / "lock", "s-1").release()
+
+
+def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    script = (
+        "import sys, os, pathlib; from agent_ls.store import locks;"
+        "locks.take(pathlib.Path(sys.argv[1]), 's'); print('held', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        with pytest.raises(SessionLockedError, match=str(process.pid)):
+            locks.take(path, "s")
+        process.kill()
+    locks.take(path, "s").release()
+
+
+@pytest.mark.parametrize(
+    "left", [b"", b"nonsense", b'{"pid": 1}', json.dumps(asdict(this_process())).encode()]
+)
+def test_whatever_an_unlocked_file_says_it_can_be_taken(tmp_path: Path, left: bytes) -> None:
+    (tmp_path / "lock").write_bytes(left)
+    locks.take(tmp_path / "lock", "s").release()
+
+
+OWNERS = [
+    (this_process(), True),
+    (Owner(os.getpid(), "1", socket.gethostname()), sys.platform != "linux"),
+    (Owner(os.getpid(), "", socket.gethostname()), True),
+    (Owner(2**22 + 1, "1", socket.gethostname()), False),
+    (Owner(1, "1", "another-host"), True),
+]
+
+
+@pytest.mark.parametrize(
+    ("owner", "alive"), OWNERS, ids=["we", "another start", "no start", "no process", "elsewhere"]
+)
+def test_an_owner_is_alive_when_pid_and_start_time_are_those_of_a_process(owner: Owner, alive: bool) -> None:
+    assert is_alive(owner) is alive

@@ -1,0 +1,56 @@
+"""Runs a codec over bytes without any transport, cut as a test wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from agent_ls.llm.accumulate import Accumulator
+from agent_ls.llm.catalog import facts_lookup
+from agent_ls.llm.messages import user
+from agent_ls.llm.providers.anthropic import AnthropicCodec
+from agent_ls.llm.providers.base import Codec, ReplyHead
+from agent_ls.llm.providers.openai_responses import OpenAIResponsesCodec
+from agent_ls.llm.requests import Request, Response
+from agent_ls.llm.sse import SseDecoder
+from agent_ls.llm.stream import StreamEvent
+
+ANTHROPIC: Codec = AnthropicCodec(facts_lookup("anthropic"))
+OPENAI: Codec = OpenAIResponsesCodec(facts_lookup("openai"))
+
+HEAD = ReplyHead(200, {"content-type": "text/event-stream"}, 1_000.0)
+
+
+def ask(model: str = "m") -> Request:
+    return Request(model, (user("hi"),))
+
+
+def cut(data: bytes, sizes: Iterable[int]) -> list[bytes]:
+    """`data` in chunks of the given sizes, the rest as one."""
+    chunks, start = [], 0
+    for size in sizes:
+        chunks.append(data[start : start + size])
+        start += size
+    return [*chunks, data[start:]]
+
+
+def events_of(codec: Codec, chunks: Sequence[bytes], request: Request | None = None) -> list[StreamEvent]:
+    """
+    Raises:
+        LlmError: what the decoder raises, StreamError at the end included.
+    """
+    frames, decoder = SseDecoder(), codec.stream_decoder(request or ask(), HEAD)
+    events: list[StreamEvent] = []
+    for chunk in chunks:
+        for frame in frames.feed(chunk):
+            events += decoder.feed(frame)
+    for frame in frames.close():
+        events += decoder.feed(frame)
+    decoder.close()
+    return events
+
+
+def response_of(codec: Codec, data: bytes, request: Request | None = None) -> Response:
+    folded = Accumulator(codec.name)
+    for event in events_of(codec, [data], request):
+        folded.feed(event)
+    return folded.response()

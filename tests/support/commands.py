@@ -1,0 +1,81 @@
+"""Runs the real command line in a process of its own, with a home and a state folder that are the test's."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.support.loopback import AnthropicServer, LoopbackProvider
+
+DEADLINE_S = 60
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Finished:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """Of a run with --json."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    def of_kind(self, kind: str) -> list[dict[str, Any]]:
+        return [event["data"] for event in self.events if event["kind"] == kind]
+
+
+def environment(home: Path, **variables: str) -> dict[str, str]:
+    """A bare environment: nothing of the machine's but PATH."""
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "AGENT_LS_STATE_DIR": str(home / "state"),
+        "PYTHONPATH": str(REPOSITORY),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **variables,
+    }
+
+
+def provider_variables(server: LoopbackProvider, key: str = "test-key") -> dict[str, str]:
+    prefix = "ANTHROPIC" if isinstance(server, AnthropicServer) else "OPENAI"
+    return {f"{prefix}_API_KEY": key, f"{prefix}_BASE_URL": server.base_url}
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "agent_ls", *arguments]
+
+
+def start(*arguments: str, cwd: Path, environ: Mapping[str, str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command(*arguments),
+        cwd=cwd,
+        env=dict(environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> Finished:
+    try:
+        out, err = process.communicate(timeout=DEADLINE_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        raise AssertionError(f"not done in {DEADLINE_S} s\n{out[-2000:]}\n{err[-2000:]}") from None
+    return Finished(process.returncode, out, err)
+
+
+def run(*arguments: str, cwd: Path, environ: Mapping[str, str]) -> Finished:
+    return finish(start(*arguments, cwd=cwd, environ=environ))

@@ -1,0 +1,148 @@
+"""A rich editor on a FramedClient: documents that it shows, edits that it applies, approvals that it answers."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+from lsprotocol import types as lsp
+
+from agent_ls.server import from_lsp
+from agent_ls.server.documents import SyncedDocument
+from agent_ls.server.hello import ClientAbilities, client_abilities
+from tests.support.framed_client import CAPABILITIES, CLIENT_INFO, FramedClient
+
+
+def new_key() -> str:
+    return str(uuid.uuid4())
+
+
+def text_input(text: str) -> list[dict[str, str]]:
+    return [{"type": "text", "text": text}]
+
+
+class Editor:
+    """`name` is one of the capability sets. Documents are synced from `open` on; saving writes the file."""
+
+    def __init__(self, client: FramedClient, name: str = "vscode") -> None:
+        self.client = client
+        self.name = name
+        self.abilities: ClientAbilities = client_abilities(
+            {"capabilities": CAPABILITIES[name], "clientInfo": CLIENT_INFO[name]}
+        )
+        self.documents: dict[str, SyncedDocument] = {}
+        self.drops_stale_silently = name == "neovim"
+        client.handlers["workspace/applyEdit"] = self._apply_edit
+
+    async def start(self, folder: Path, **settings: Any) -> dict[str, Any]:
+        options = {"agentLs": {"walkthroughPauseMs": 0, **settings}}
+        return await self.client.initialize(self.name, folder=folder, initializationOptions=options)
+
+    # -- documents
+
+    async def open(self, path: Path, text: str | None = None) -> SyncedDocument:
+        """Shows a file; `text` is what the buffer holds unsaved."""
+        found = await anyio.Path(path).read_text() if text is None else text
+        document = self.documents[path.as_uri()] = SyncedDocument(path.as_uri(), found, 1, self.abilities)
+        item = {"uri": path.as_uri(), "languageId": "python", "version": 1, "text": found}
+        await self.client.notify("textDocument/didOpen", {"textDocument": item})
+        return document
+
+    async def type(self, path: Path, line: int, text: str) -> None:
+        """Types at the start of a line."""
+        document = self.documents[path.as_uri()]
+        where = lsp.Range(lsp.Position(line, 0), lsp.Position(line, 0))
+        document.apply_change(lsp.TextDocumentContentChangePartial(range=where, text=text))
+        at = {"line": line, "character": 0}
+        await self._changed(document, [{"range": {"start": at, "end": at}, "text": text}])
+
+    async def save(self, path: Path) -> None:
+        await anyio.Path(path).write_text(self.documents[path.as_uri()].source)
+        await self.client.notify("textDocument/didSave", {"textDocument": {"uri": path.as_uri()}})
+
+    async def _changed(self, document: SyncedDocument, changes: list[dict[str, Any]]) -> None:
+        document.version = (document.version or 0) + 1
+        identifier = {"uri": document.uri, "version": document.version}
+        await self.client.notify(
+            "textDocument/didChange", {"textDocument": identifier, "contentChanges": changes}
+        )
+
+    async def _apply_edit(self, params: Any) -> dict[str, Any]:
+        (change,) = params["edit"]["documentChanges"]
+        document = self.documents.get(change["textDocument"]["uri"])
+        if document is None or change["textDocument"]["version"] != document.version:
+            return {"applied": self.drops_stale_silently}
+        changes = list(reversed(change["edits"]))
+        for edit in changes:
+            where = lsp.Range(*(lsp.Position(**edit["range"][end]) for end in ("start", "end")))
+            document.apply_change(lsp.TextDocumentContentChangePartial(range=where, text=edit["newText"]))
+        await self._changed(document, [{"range": edit["range"], "text": edit["newText"]} for edit in changes])
+        return {"applied": True}
+
+    # -- what the server asks for
+
+    async def do_as_asked(self) -> None:
+        """Answers each client_request as a rich editor does, until cancelled."""
+        seen = 0
+        while True:
+            event = await self.client.wait_for(
+                lambda m: m.get("params", {}).get("kind") == "client_request", after=seen
+            )
+            seen = self.client.received.index(event) + 1
+            asked = event["params"]["data"]
+            result: dict[str, Any] = {}
+            if asked["what"] == "save":
+                for item in asked["params"]["documents"]:
+                    await self.save(Path(from_lsp.maybe_path(item["uri"]) or ""))
+                result = {"saved": [item["uri"] for item in asked["params"]["documents"]], "failed": []}
+            answer = {
+                "sessionId": event["params"]["sessionId"],
+                "requestId": asked["requestId"],
+                "result": result,
+            }
+            await self.client.request("agent/clientAnswer", answer)
+
+    # -- sessions
+
+    async def new_session(self, **params: Any) -> str:
+        """A walkthrough session that is subscribed to; its id."""
+        wanted = {"clientKey": new_key(), "provider": "walkthrough", **params}
+        session_id: str = (await self.client.request("agent/newSession", wanted))["session"]["id"]
+        await self.subscribe(session_id)
+        return session_id
+
+    async def subscribe(self, session_id: str, since: int = 0) -> dict[str, Any]:
+        result: dict[str, Any] = await self.client.request(
+            "agent/subscribe", {"sessionId": session_id, "since": since}
+        )
+        return result
+
+    async def submit(self, session_id: str, text: str, **params: Any) -> dict[str, Any]:
+        wanted = {"sessionId": session_id, "clientKey": new_key(), "input": text_input(text), **params}
+        result: dict[str, Any] = await self.client.request("agent/submit", wanted)
+        return result
+
+    async def approve(self, event: dict[str, Any], decision: str = "allow", **params: Any) -> dict[str, Any]:
+        wanted = {
+            "sessionId": event["sessionId"],
+            "requestId": event["data"]["requestId"],
+            "clientKey": new_key(),
+            "decision": decision,
+            **params,
+        }
+        result: dict[str, Any] = await self.client.request("agent/approve", wanted)
+        return result
+
+    async def approve_all(self, *, unless: Callable[[dict[str, Any]], bool] = lambda event: False) -> None:
+        """Answers each approval as it comes, until cancelled; those that `unless` names are left to others."""
+        seen = 0
+        while True:
+            event = await self.client.wait_for(
+                lambda m: m.get("params", {}).get("kind") == "approval_requested", after=seen
+            )
+            seen = self.client.received.index(event) + 1
+            if not unless(event["params"]):
+                await self.approve(event["params"])

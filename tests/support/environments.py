@@ -1,0 +1,100 @@
+"""Every implementation of ExecutionEnvironment, as the contract suite wants them. A new one is one more entry."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.environments.editor import EditorEnvironment
+from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
+from agent_ls.environments.wrappers.read_only import ReadOnlyEnvironment
+from tests.support.fake_editor_host import FakeEditorHost
+
+Make: TypeAlias = Callable[[Path, Mapping[str, str | bytes]], ExecutionEnvironment]
+
+SHORT_GRACE_MS = 100  # for tests that need no proof of the two seconds
+
+
+@dataclass(frozen=True)
+class EnvironmentFactory:
+    """`make` gets a folder to work in, which need not exist yet, and the files to be there: relative path -> content,
+    oldest first.
+    """
+
+    name: str
+    make: Make
+    writes: bool = True
+    runs_commands: bool = True
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def local(folder: Path, files: Mapping[str, str | bytes], ripgrep: str | None = None) -> LocalEnvironment:
+    write_files(folder, files)
+    return LocalEnvironment(str(folder), terminate_grace_ms=SHORT_GRACE_MS, ripgrep=ripgrep)
+
+
+def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
+    folder.mkdir(exist_ok=True)
+    for age, (name, content) in enumerate(files.items()):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        os.utime(path, (1_700_000_000 + age,) * 2)
+
+
+def editor(folder: Path, files: Mapping[str, str | bytes]) -> EditorEnvironment:
+    """With every file open in the editor that a text editor would open."""
+    inner = local(folder, files)
+    texts = {
+        name: content.encode() if isinstance(content, str) else content for name, content in files.items()
+    }
+    opened = {str(folder / name): data.decode() for name, data in texts.items() if _is_editable(data)}
+    return EditorEnvironment(inner, FakeEditorHost(opened, on_disk=True))
+
+
+def _is_editable(data: bytes) -> bool:
+    try:
+        return "\0" not in data.decode()
+    except UnicodeDecodeError:
+        return False
+
+
+FACTORIES = [
+    EnvironmentFactory(
+        "memory",
+        lambda folder, files: MemoryEnvironment(files, working_directory=str(folder)),
+        runs_commands=False,
+    ),
+    EnvironmentFactory("local", local),
+    EnvironmentFactory("local without ripgrep", lambda folder, files: local(folder, files, ripgrep="")),
+    EnvironmentFactory("forwarding", lambda folder, files: ForwardingEnvironment(local(folder, files))),
+    EnvironmentFactory(
+        "read-only", lambda folder, files: ReadOnlyEnvironment(local(folder, files)), writes=False
+    ),
+    EnvironmentFactory(
+        "editor with nothing open",
+        lambda folder, files: EditorEnvironment(local(folder, files), FakeEditorHost()),
+    ),
+    EnvironmentFactory("editor with all files open", editor),
+]
+
+
+@asynccontextmanager
+async def opened(
+    factory: EnvironmentFactory, folder: Path, files: Mapping[str, str | bytes]
+) -> AsyncIterator[ExecutionEnvironment]:
+    environment = factory.make(folder, files)
+    await environment.initialize()
+    try:
+        yield environment
+    finally:
+        await environment.cleanup()

@@ -1,0 +1,110 @@
+"""An EditorHost in a dict: an honest editor whose user types when a test says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio.lowlevel
+
+from agent_ls.environments.base import Attribution
+from agent_ls.environments.editor_host import LineEdit, OpenDocument
+from agent_ls.environments.errors import EditRefusedError, StaleFileError
+from agent_ls.text import split_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """An edit that was applied."""
+
+    path: str
+    edits: tuple[LineEdit, ...]
+    attribution: Attribution
+
+
+class FakeEditorHost:
+    """`typing` holds what the user does when an edit is about to be applied, one entry for each try, by path.
+
+    `refusals` and `blocks` are reasons by path. `on_disk`: the editor saves after each edit and reloads or closes
+    what changed on disk.
+    """
+
+    def __init__(self, texts: Mapping[str, str] | None = None, *, on_disk: bool = False) -> None:
+        self._documents = {path: OpenDocument(path, 1, text) for path, text in (texts or {}).items()}
+        self._on_disk = on_disk
+        self.typing: dict[str, list[Callable[[str], str]]] = {}
+        self.refusals: dict[str, str] = {}
+        self.blocks: dict[str, str] = {}
+        self.save_note = ""
+        self.applied: list[Edit] = []
+        self.told_changed: list[str] = []
+        self.saves = 0
+
+    def text(self, path: str) -> str:
+        return self._documents[path].text
+
+    def open(self, path: str, text: str) -> None:
+        self._documents[path] = OpenDocument(path, 1, text)
+
+    def close(self, path: str) -> None:
+        del self._documents[path]
+
+    def type(self, path: str, text: str) -> None:
+        """The user's doing: the document is `text` now."""
+        self._documents[path] = OpenDocument(path, self._documents[path].version + 1, text)
+
+    # --- EditorHost
+
+    def open_document(self, path: str) -> OpenDocument | None:
+        return self._documents.get(path)
+
+    def open_documents(self) -> Sequence[OpenDocument]:
+        return list(self._documents.values())
+
+    def blocked(self, path: str) -> str:
+        return self.blocks.get(path, "")
+
+    async def apply_edit(
+        self, document: OpenDocument, edits: Sequence[LineEdit], attribution: Attribution
+    ) -> OpenDocument:
+        await anyio.lowlevel.checkpoint()
+        path = document.path
+        if (waiting := self.typing.get(path)) and (typed := waiting.pop(0)(self.text(path))) != self.text(
+            path
+        ):
+            self.type(path, typed)
+        if reason := self.refusals.get(path):
+            raise EditRefusedError(path, reason)
+        if self._documents[path].version != document.version:
+            raise StaleFileError(path)
+        lines = split_lines(document.text)
+        for edit in reversed(edits):
+            assert 0 <= edit.start <= edit.end <= len(lines)
+            lines[edit.start : edit.end] = [edit.text]
+        self.type(path, "".join(lines))
+        self.applied.append(Edit(path, tuple(edits), attribution))
+        if self._on_disk:
+            _save(path, self.text(path))
+        return self._documents[path]
+
+    async def files_changed(self, paths: Sequence[str]) -> None:
+        self.told_changed += paths
+        for path in self._documents.keys() & set(paths if self._on_disk else ()):
+            text = _maybe_saved(path)
+            if text is None:
+                self.close(path)
+            else:
+                self.type(path, text)
+
+    async def save_before_command(self) -> str:
+        self.saves += 1
+        return self.save_note
+
+
+def _save(path: str, text: str) -> None:
+    Path(path).write_bytes(text.encode())
+
+
+def _maybe_saved(path: str) -> str | None:
+    return Path(path).read_bytes().decode() if Path(path).exists() else None

@@ -1,0 +1,259 @@
+"""A raw client of a language server: frames by hand, any message can be sent, everything received is kept.
+
+It has no opinion on what is right: tests about errors, order, cancellation and back-pressure need one that pygls
+cannot have. `Editor` (tests/support/editor.py) adds documents.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.abc
+
+from agent_ls.server.framing import FrameParser, frame
+
+DEADLINE_S = 30.0
+
+RICH = {"version": 1, "events": True, "review": True, "approvals": True, "terminal": True, "save": True}
+
+CAPABILITIES: dict[str, dict[str, Any]] = {
+    "vscode": {
+        "workspace": {
+            "applyEdit": True,
+            "workspaceEdit": {"documentChanges": True, "resourceOperations": ["create", "rename", "delete"]},
+            "configuration": True,
+            "workspaceFolders": True,
+        },
+        "textDocument": {"synchronization": {"dynamicRegistration": True, "didSave": True}},
+        "window": {"showMessage": {}, "showDocument": {"support": True}, "workDoneProgress": True},
+        "general": {"positionEncodings": ["utf-16"]},
+        "experimental": {"agentLs": RICH},
+    },
+    "neovim": {
+        "workspace": {"applyEdit": True, "workspaceFolders": True, "configuration": True},
+        "textDocument": {"synchronization": {"didSave": True}},
+        "general": {"positionEncodings": ["utf-8", "utf-16", "utf-32"]},
+        "experimental": {"agentLs": RICH},
+    },
+    "minimal": {},
+}
+CLIENT_INFO: dict[str, dict[str, str] | None] = {
+    "vscode": {"name": "Visual Studio Code", "version": "1.139.1"},
+    "neovim": {"name": "Neovim", "version": "0.11.4"},
+    "minimal": None,
+}
+
+
+class ResponseError(Exception):
+    def __init__(self, error: dict[str, Any]) -> None:
+        super().__init__(f"{error.get('code')}: {error.get('message')}")
+        self.code: int = error["code"]
+        self.message: str = error["message"]
+        self.data: Any = error.get("data")
+
+
+Handler = Callable[[Any], Awaitable[Any]]
+
+
+class FramedClient:
+    """`received` is every message in order. Requests of the server are answered by `handlers`, else refused."""
+
+    def __init__(self, output: anyio.abc.ByteSendStream, incoming: anyio.abc.ByteReceiveStream) -> None:
+        self.received: list[dict[str, Any]] = []
+        self.handlers: dict[str, Handler] = {}
+        self.ended = anyio.Event()
+        self._output = output
+        self._incoming = incoming
+        self._sending = anyio.Lock()
+        self._changed = anyio.Event()
+        self._next_id = 0
+        self._may_read = anyio.Event()
+        self._may_read.set()
+
+    # -- sending
+
+    async def send_raw(self, data: bytes) -> None:
+        async with self._sending:
+            await self._output.send(data)
+
+    async def send(self, message: Any) -> None:
+        await self.send_raw(frame(json.dumps(message).encode()))
+
+    async def notify(self, method: str, params: Any = None) -> None:
+        await self.send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    async def start(self, method: str, params: Any = None) -> int:
+        """Sends a request and returns its id."""
+        self._next_id += 1
+        message_id = self._next_id
+        await self.send({"jsonrpc": "2.0", "id": message_id, "method": method, "params": params})
+        return message_id
+
+    async def request(self, method: str, params: Any = None) -> Any:
+        return await self.result(await self.start(method, params))
+
+    async def hang_up(self) -> None:
+        await self._output.aclose()
+
+    # -- receiving
+
+    async def result(self, message_id: int | None) -> Any:
+        """
+        Raises:
+            ResponseError: the answer is an error.
+        """
+        message = await self.wait_for(lambda m: "method" not in m and "id" in m and m["id"] == message_id)
+        if "error" in message:
+            raise ResponseError(message["error"])
+        return message["result"]
+
+    async def event(self, kind: str, **fields: Any) -> dict[str, Any]:
+        """The first agent/event of this kind with these fields in its data."""
+
+        def fits(message: dict[str, Any]) -> bool:
+            params = message.get("params") or {}
+            if message.get("method") != "agent/event" or params.get("kind") != kind:
+                return False
+            return all(params["data"].get(name) == value for name, value in fields.items())
+
+        params: dict[str, Any] = (await self.wait_for(fits))["params"]
+        return params
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [m["params"] for m in self.received if m.get("method") == "agent/event"]
+
+    async def wait_for(self, fits: Callable[[dict[str, Any]], bool], *, after: int = 0) -> dict[str, Any]:
+        """The first message received, at index `after` or later, that fits; past ones count."""
+        seen = after
+        with anyio.move_on_after(DEADLINE_S):
+            while True:
+                changed = self._changed
+                for message in self.received[seen:]:
+                    if fits(message):
+                        return message
+                seen = len(self.received)
+                if self.ended.is_set():
+                    break
+                await changed.wait()
+        raise AssertionError(f"the message did not come; received: {self.received[-20:]}")
+
+    def stop_reading(self) -> None:
+        self._may_read = anyio.Event()
+
+    def go_on_reading(self) -> None:
+        self._may_read.set()
+
+    async def run(self) -> None:
+        """Reads until the server hangs up."""
+        parser = FrameParser()
+        async with anyio.create_task_group() as tasks:
+            try:
+                while True:
+                    await self._may_read.wait()
+                    for body in parser.feed(await self._incoming.receive()):
+                        self._take(json.loads(body), tasks)
+            except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+                self.ended.set()
+                self._wake()
+
+    def _take(self, message: dict[str, Any], tasks: anyio.abc.TaskGroup) -> None:
+        self.received.append(message)
+        if "method" in message and "id" in message:
+            tasks.start_soon(self._answer, message)
+        self._wake()
+
+    def _wake(self) -> None:
+        changed, self._changed = self._changed, anyio.Event()
+        changed.set()
+
+    async def _answer(self, message: dict[str, Any]) -> None:
+        handler = self.handlers.get(message["method"])
+        answer: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
+        if handler is None:
+            answer["error"] = {"code": -32601, "message": "method not found"}
+        else:
+            try:
+                answer["result"] = await handler(message.get("params"))
+            except ResponseError as error:
+                answer["error"] = {"code": error.code, "message": error.message}
+        try:
+            await self.send(answer)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            return  # the server is gone
+
+    # -- the usual beginning and end
+
+    async def initialize(self, editor: str = "vscode", **params: Any) -> dict[str, Any]:
+        folder = params.pop("folder", None)
+        uri = Path(folder).as_uri() if folder else None
+        result: dict[str, Any] = await self.request(
+            "initialize",
+            {
+                "processId": os.getpid(),
+                "clientInfo": CLIENT_INFO[editor],
+                "rootUri": uri,
+                "workspaceFolders": [{"uri": uri, "name": "work"}] if uri else None,
+                "capabilities": CAPABILITIES[editor],
+                **params,
+            },
+        )
+        await self.notify("initialized", {})
+        return result
+
+    async def shut_down(self) -> None:
+        await self.request("shutdown")
+        await self.notify("exit")
+
+
+class ServerProcess:
+    """A real server process; what it writes to stderr is in `log`."""
+
+    def __init__(self, process: anyio.abc.Process) -> None:
+        assert process.stdin and process.stdout
+        self.process = process
+        self.client = FramedClient(process.stdin, process.stdout)
+        self.log = ""
+
+    async def exit_code(self) -> int:
+        with anyio.fail_after(DEADLINE_S):
+            return await self.process.wait()
+
+    async def keep_log(self) -> None:
+        assert self.process.stderr
+        async for data in self.process.stderr:
+            self.log += data.decode("utf-8", "replace")
+
+
+SERVE = (sys.executable, "-m", "agent_ls", "serve", "--stdio")
+
+
+@asynccontextmanager
+async def server_process(
+    command: tuple[str, ...] = SERVE, *, env: dict[str, str] | None = None, cwd: str | Path | None = None
+) -> AsyncIterator[ServerProcess]:
+    """Starts a server and reads what it says; kills it at the end if it still runs."""
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **(env or {})}
+    async with await anyio.open_process(command, env=environ, cwd=cwd) as process:
+        server = ServerProcess(process)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(server.client.run)
+            tasks.start_soon(server.keep_log)
+            try:
+                yield server
+            except BaseException:
+                sys.stderr.write(f"--- the server's log\n{server.log}")
+                raise
+            finally:
+                if process.returncode is None:
+                    process.kill()
+                with anyio.CancelScope(shield=True):
+                    await process.wait()
+                tasks.cancel_scope.cancel()

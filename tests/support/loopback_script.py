@@ -1,0 +1,194 @@
+"""What a loopback provider is told to answer: parts, gates that hold a stream, and ways to fail. No wire format."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+Json: TypeAlias = Mapping[str, Any]
+
+DEADLINE_S = 30.0
+
+
+class Gate:
+    """Holds a stream at one point until the test opens it. Usable from any thread and from async tests.
+
+    `reached` is set when the stream has come to it. An opened gate stays open.
+    """
+
+    def __init__(self) -> None:
+        self.reached = threading.Event()
+        self._lock = threading.Lock()
+        self._is_open = False
+        self._waiters: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
+
+    def open(self) -> None:
+        with self._lock:
+            self._is_open = True
+            waiters, self._waiters = self._waiters, []
+        for loop, event in waiters:
+            loop.call_soon_threadsafe(event.set)
+
+    def wait_reached(self) -> None:
+        """Blocks; from an async test: `await anyio.to_thread.run_sync(gate.wait_reached)`."""
+        assert self.reached.wait(DEADLINE_S), "the stream never came to the gate"
+
+    async def passed(self) -> None:
+        """For the server: returns when the gate is open."""
+        event = asyncio.Event()
+        with self._lock:
+            if self._is_open:
+                event.set()
+            else:
+                self._waiters.append((asyncio.get_running_loop(), event))
+        self.reached.set()
+        await event.wait()
+
+
+class Text:
+    """A text part. Each string is one delta; a Gate between two holds the stream there."""
+
+    def __init__(self, *pieces: str | Gate) -> None:
+        self.pieces = pieces
+
+
+class Reasoning:
+    """A reasoning part that must come back unchanged. `redacted`: the thoughts are not readable."""
+
+    def __init__(self, *pieces: str | Gate, redacted: bool = False) -> None:
+        self.pieces = pieces
+        self.redacted = redacted
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A tool call. `arguments` as a string is sent as it is (to be broken JSON, say); no `id` makes a new one.
+
+    `unfinished`: its arguments are cut by the output limit, which then ends the response.
+    """
+
+    name: str
+    arguments: Json | str = field(default_factory=dict)
+    id: str = ""
+    unfinished: bool = False
+
+
+@dataclass(frozen=True)
+class Event:
+    """A provider event of the test's own, sent as it stands; its `type` names the SSE event."""
+
+    data: Json
+
+
+@dataclass(frozen=True)
+class CutStream:
+    """The stream stops here, the socket closes cleanly, the terminal event never comes. An unstreamed answer is cut
+    in the middle of its JSON. The part before it stays open."""
+
+
+@dataclass(frozen=True)
+class DropConnection:
+    """The connection is reset here; as a whole reply, before any byte. The part before it stays open."""
+
+
+@dataclass(frozen=True)
+class MidStreamError:
+    """An error event after status 200; the part before it stays open."""
+
+    kind: str = ""
+    message: str = "Overloaded"
+
+
+Item: TypeAlias = Text | Reasoning | ToolCall | Event | Gate | CutStream | DropConnection | MidStreamError
+FAILURES = (CutStream, DropConnection, MidStreamError)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One good answer. `stop` is the wire's own stop reason ("" fits the items); `usage` overrides wire counts."""
+
+    items: Sequence[Item]
+    stop: str = ""
+    usage: Json = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ErrorReply:
+    """An HTTP error. `body` None is the wire's own body for `status`, with `kind` and `message` where given."""
+
+    status: int
+    body: Json | str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    kind: str = ""
+    message: str = ""
+
+
+Answer: TypeAlias = Reply | ErrorReply | DropConnection | Sequence[Item] | str
+Script: TypeAlias = Sequence[Answer] | Callable[[Json], Answer]
+
+
+class Violation(Exception):
+    """A request that the real service would refuse, in its words."""
+
+    def __init__(self, message: str, kind: str = "", status: int = 400) -> None:
+        super().__init__(message)
+        self.message = message
+        self.kind = kind
+        self.status = status
+
+
+def text_of(part: Text | Reasoning) -> str:
+    return "".join(piece for piece in part.pieces if isinstance(piece, str))
+
+
+def with_following(items: Sequence[Item]) -> list[tuple[Item, Item | None]]:
+    """Each item with the one after it."""
+    return list(zip(items, [*items[1:], None], strict=False))
+
+
+def as_reply(answer: Answer) -> Reply | ErrorReply | DropConnection:
+    if isinstance(answer, Reply | ErrorReply | DropConnection):
+        return answer
+    return Reply([Text(answer)] if isinstance(answer, str) else answer)
+
+
+def pieces_of(text: str, count: int = 3) -> list[str]:
+    """`text` in up to `count` pieces, as a service streams arguments."""
+    size = max(1, -(-len(text) // count))
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+class PromptCache:
+    """Counts what a prefix cache would have read: the longest prefix that an earlier request left in it.
+
+    A request is a list of blocks in order; sizes are in tokens of four characters.
+    """
+
+    def __init__(self) -> None:
+        self._known: list[list[str]] = []
+
+    def look(self, blocks: list[str], cached_blocks: int) -> tuple[int, int, int]:
+        """(read, written, total) tokens of a request whose first `cached_blocks` are to be cached."""
+        kept = blocks[:cached_blocks]
+        shared = max((_shared(kept, known) for known in self._known), default=0)
+        if kept:
+            self._known.append(kept)
+        read, cached, total = (sum(map(_tokens, part)) for part in (kept[:shared], kept, blocks))
+        return read, cached - read, total
+
+
+def _shared(a: list[str], b: list[str]) -> int:
+    count = 0
+    for x, y in zip(a, b, strict=False):
+        if x != y:
+            break
+        count += 1
+    return count
+
+
+def _tokens(block: str) -> int:
+    return len(block) // 4 + 1

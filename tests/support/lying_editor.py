@@ -1,0 +1,253 @@
+"""An editor in this process that behaves as real ones do: it types, delays, drops stale edits, and lies about it.
+
+It speaks to an AgentProtocol directly, in both directions in the order of a pipe, but with no pipe. What it holds
+is the truth: `text` is what its user sees.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import anyio
+from anyio.lowlevel import checkpoint
+from lsprotocol import types as lsp
+
+from agent_ls.environments.base import Attribution
+from agent_ls.server.documents import SyncedDocument
+from agent_ls.server.editor_host import Sleep
+from agent_ls.server.framing import FrameParser
+from agent_ls.server.jsonrpc import AgentProtocol
+from agent_ls.server.server import AgentServer
+from tests.support.framed_client import CAPABILITIES, CLIENT_INFO
+
+Stale = Literal["refuse", "lie", "error", "apply anyway"]
+
+
+@dataclass(frozen=True)
+class Manners:
+    """`stale`: what it does with an edit of an old version. `tells_first`: didChange comes before the answer.
+
+    `debounce_s`: changes are told together, so long after the first. `answers`: else it never answers.
+    """
+
+    client: str = "vscode"
+    stale: Stale = "refuse"
+    tells_first: bool = False
+    debounce_s: float = 0.0
+    answers: bool = True
+
+
+VSCODE = Manners()
+HELIX = Manners(stale="refuse", tells_first=True)
+NEOVIM = Manners(client="neovim", stale="lie", debounce_s=0.15)
+EGLOT = Manners(stale="error", debounce_s=0.5)
+UNCHECKED = Manners(stale="apply anyway", debounce_s=0.05)
+
+
+class VirtualTime:
+    """Moves on when nothing can happen any more without it; so a run is quick, and the same each time."""
+
+    def __init__(self) -> None:
+        self._now_s = 0.0
+        self._count = 0
+        self._sleepers: list[tuple[float, int, anyio.Event]] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self._count += 1
+        woken = anyio.Event()
+        heapq.heappush(self._sleepers, (self._now_s + seconds, self._count, woken))
+        await woken.wait()
+
+    async def run(self) -> None:
+        while True:
+            for _ in range(20):  # more turns of the loop than any chain of wake-ups here takes
+                await checkpoint()
+            if self._sleepers:
+                self._now_s, _, woken = heapq.heappop(self._sleepers)
+                woken.set()
+
+
+class _Idle:
+    """A backend with nothing behind it."""
+
+    async def run(self, server: AgentServer) -> None:
+        await anyio.sleep_forever()
+
+    async def call(self, method: str, params: Any) -> Any:
+        return None
+
+
+class LyingEditor:
+    """One document. `uri` is synced once `open` was called. `sleep` is its sense of time."""
+
+    def __init__(
+        self,
+        tasks: anyio.abc.TaskGroup,
+        manners: Manners,
+        *,
+        uri: str = "file:///project/a.txt",
+        sleep: Sleep = anyio.sleep,
+    ) -> None:
+        self.manners = manners
+        self.uri = uri
+        self.version = 1
+        self.requests: list[dict[str, Any]] = []
+        self.on_request: Callable[[], None] = lambda: None
+        self.server = AgentServer(_Idle(), sleep=sleep)
+        self.protocol: AgentProtocol = self.server.protocol
+        self.protocol.set_writer(self)
+        self._tasks = tasks
+        self._sleep = sleep
+        self._parser = FrameParser()
+        self._told = ""
+        self._is_telling = False
+        self._document: SyncedDocument | None = None
+        self._say(
+            {
+                "id": 1,
+                "method": "initialize",
+                "params": {
+                    "clientInfo": CLIENT_INFO[manners.client],
+                    "capabilities": CAPABILITIES[manners.client],
+                },
+            }
+        )
+
+    @property
+    def text(self) -> str:
+        return self._document.source if self._document else ""
+
+    # -- the user
+
+    def open(self, text: str) -> None:
+        self._document = SyncedDocument(self.uri, text, 1, self.protocol.client)
+        self._told = text
+        item = {"uri": self.uri, "languageId": "text", "version": self.version, "text": text}
+        self._say({"method": "textDocument/didOpen", "params": {"textDocument": item}})
+
+    def close_document(self) -> None:
+        self._document = None
+        self._say({"method": "textDocument/didClose", "params": {"textDocument": {"uri": self.uri}}})
+
+    def saved(self) -> None:
+        self._say({"method": "textDocument/didSave", "params": {"textDocument": {"uri": self.uri}}})
+
+    def type(self, offset: int, text: str, removed: int = 0) -> None:
+        """The user types; it is told when the manners say so."""
+        before = self.text
+        self._change_to(before[:offset] + text + before[offset + removed :])
+
+    async def tell_all(self) -> None:
+        """Until nothing is left to tell."""
+        while self._is_telling:
+            await self._sleep(0.01)
+
+    # -- the wire
+
+    def write(self, data: bytes) -> None:
+        for body in self._parser.feed(data):
+            message = json.loads(body)
+            if message.get("method") == "workspace/applyEdit":
+                self.requests.append(message)
+                self._tasks.start_soon(self._on_edit, message)
+
+    def close(self) -> None:
+        """Of the writer that this object also is."""
+
+    def _say(self, message: dict[str, Any]) -> None:
+        self.protocol.on_wire(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+    async def _on_edit(self, message: dict[str, Any]) -> None:
+        self.on_request()
+        await self._sleep(0.001)
+        (change,) = message["params"]["edit"]["documentChanges"]
+        is_stale = change["textDocument"]["version"] != self.version
+        applied = not is_stale or self.manners.stale == "apply anyway"
+        if self.manners.tells_first and applied:
+            self._apply(change["edits"])
+            await self._tell()
+        if self.manners.answers:
+            self._answer(message["id"], applied=applied, is_stale=is_stale)
+        if not self.manners.tells_first and applied:
+            self._apply(change["edits"])
+
+    def _answer(self, message_id: str, *, applied: bool, is_stale: bool) -> None:
+        if is_stale and self.manners.stale == "error":
+            self._say({"id": message_id, "error": {"code": -32000, "message": "version mismatch"}})
+        else:
+            self._say({"id": message_id, "result": {"applied": applied or self.manners.stale == "lie"}})
+
+    def _apply(self, edits: Sequence[dict[str, Any]]) -> None:
+        if self._document is None:
+            return
+        scratch = SyncedDocument(self.uri, self.text, 1, self.protocol.client)
+        for edit in reversed(edits):
+            where = lsp.Range(*(lsp.Position(**edit["range"][end]) for end in ("start", "end")))
+            scratch.apply_change(lsp.TextDocumentContentChangePartial(range=where, text=edit["newText"]))
+        self._change_to(scratch.source)
+
+    def _change_to(self, text: str) -> None:
+        if self._document is None or text == self.text:
+            return
+        self.version += 1
+        self._document.apply_change(lsp.TextDocumentContentChangeWholeDocument(text=text))
+        if self.manners.debounce_s == 0:
+            self._tell_now()
+        elif not self._is_telling:
+            self._is_telling = True
+            self._tasks.start_soon(self._tell_later)
+
+    async def _tell_later(self) -> None:
+        await self._sleep(self.manners.debounce_s)
+        self._is_telling = False
+        self._tell_now()
+
+    async def _tell(self) -> None:
+        while self._is_telling:
+            await self._sleep(0.001)
+
+    def _tell_now(self) -> None:
+        if self._document is None or self._told == self.text:
+            return
+        self._told = self.text
+        document = {"uri": self.uri, "version": self.version}
+        changes = [{"text": self.text}]
+        self._say(
+            {
+                "method": "textDocument/didChange",
+                "params": {"textDocument": document, "contentChanges": changes},
+            }
+        )
+
+
+@dataclass
+class FakeListener:
+    """A DocumentListener that keeps what it is told, and demands that it hangs together."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    told: list[tuple[str, str, str]] = field(default_factory=list)
+
+    def document_opened(self, path: str, text: str) -> None:
+        self.texts[path] = text
+
+    def document_closed(self, path: str) -> None:
+        del self.texts[path]
+
+    def user_edit(self, path: str, text: str) -> None:
+        self.told.append(("user", self.texts[path], text))
+        self.texts[path] = text
+
+    def agent_edit(self, path: str, before: str | None, after: str | None, attribution: Attribution) -> None:
+        assert before == self.texts[path], "the ledger would not know where the edit was made"
+        assert before is not None and after is not None
+        self.told.append(("agent", before, after))
+        self.texts[path] = after
+
+    def undo_applied(self, path: str, before: str, after: str) -> None:
+        assert before == self.texts[path]
+        self.told.append(("undo", before, after))
+        self.texts[path] = after

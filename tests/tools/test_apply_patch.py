@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+import re
+from typing import get_args
+
+import pytest
+
+from agent_ls.environments.effects import NoEffect, WriteEffect
+from agent_ls.environments.errors import StaleFileError
+from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.patch.errors import Code
+from agent_ls.tools.apply_patch import APPLY_PATCH
+from agent_ls.tools.read_file import READ_FILE
+from agent_ls.tools.refusals import KINDS
+from tests.support.tool_calls import ToolCalls, TypingEnvironment
+
+pytestmark = pytest.mark.anyio
+
+FILES = {"a.py": "def f():\n    return 1\n", "b.py": "B = 1\n", "old.py": "gone\n", "sub/c.py": "C = 1\n"}
+
+
+def patch(*lines: str) -> str:
+    return "\n".join(["*** Begin Patch", *lines, "*** End Patch"])
+
+
+def session(files: dict[str, str | bytes] | None = None) -> ToolCalls:
+    return ToolCalls(MemoryEnvironment(files or FILES))
+
+
+def files(calls: ToolCalls) -> dict[str, bytes]:
+    return {path.removeprefix("/project/"): file.content for path, file in calls.environment.files.items()}
+
+
+EVERYTHING = patch(
+    "*** Add File: new/n.txt",
+    "+hello",
+    "*** Update File: a.py",
+    "@@ def f():",
+    "-    return 1",
+    "+    return 2",
+    "*** Update File: b.py",
+    "*** Move to: moved/b.py",
+    "@@",
+    "-B = 1",
+    "+B = 2",
+    "*** Delete File: old.py",
+)
+
+
+@pytest.mark.req("T4")
+async def test_apply_patch_when_it_fits_then_all_files_change_in_one_commit() -> None:
+    calls = session()
+    output = await calls.call(APPLY_PATCH, patch=EVERYTHING)
+    assert output.text == (
+        "Success. Updated the following files:\nA new/n.txt\nM a.py\nM moved/b.py\nD old.py\n"
+    )
+    assert files(calls) == {
+        "new/n.txt": b"hello\n",
+        "a.py": b"def f():\n    return 2\n",
+        "moved/b.py": b"B = 2\n",
+        "sub/c.py": b"C = 1\n",
+    }
+    assert {state.path for state in output.files} == {
+        "/project/new/n.txt", "/project/a.py", "/project/moved/b.py", "/project/b.py", "/project/old.py",
+    }  # fmt: skip
+
+
+@pytest.mark.req("T4", "X8")
+async def test_apply_patch_when_prepared_then_every_path_is_named_with_its_diff_and_nothing_is_written() -> (
+    None
+):
+    calls = session()
+    effect = (await calls.prepare(APPLY_PATCH, patch=EVERYTHING)).effect
+    assert isinstance(effect, WriteEffect)
+    assert sorted((planned.action, planned.path) for planned in effect.files) == [
+        ("create", "/project/new/n.txt"),
+        ("delete", "/project/old.py"),
+        ("modify", "/project/a.py"),
+        ("move", "/project/b.py"),
+        ("move", "/project/moved/b.py"),
+    ]
+    diffs = {planned.path: planned.diff for planned in effect.files}
+    assert (
+        diffs["/project/a.py"]
+        == "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n def f():\n-    return 1\n+    return 2\n"
+    )
+    assert files(calls) == {name: text.encode() for name, text in FILES.items()}
+
+
+@pytest.mark.req("T4")
+async def test_apply_patch_when_a_path_leads_outside_then_the_effect_says_so() -> None:
+    effect = (await session().prepare(APPLY_PATCH, patch=patch("*** Add File: ../out.txt", "+x"))).effect
+    assert isinstance(effect, WriteEffect)
+    assert [planned.path for planned in effect.files] == ["/out.txt"]
+
+
+@pytest.mark.req("T4", "T9", "R1")
+@pytest.mark.parametrize(
+    ("text", "kind", "says"),
+    [
+        pytest.param("*** Update File: a.py", "validation", "'*** Begin Patch'", id="no-begin"),
+        pytest.param(patch(), "validation", "has no file sections", id="nothing-in-it"),
+        pytest.param(
+            patch("*** Update File: none.py", "@@", "-x", "+y"), "file_not_found", "none.py", id="missing"
+        ),
+        pytest.param(
+            patch("*** Update File: c.py", "@@", "-x", "+y"),
+            "file_not_found",
+            "c.py: Did you mean sub/c.py or",
+            id="near",
+        ),
+        pytest.param(patch("*** Delete File: none.py"), "file_not_found", "none.py", id="delete-missing"),
+        pytest.param(patch("*** Update File: sub", "@@", "-x", "+y"), "not_a_file", "sub", id="folder"),
+        pytest.param(
+            patch("*** Update File: a.py", "@@", "-absent", "+y"), "edit_conflict", "absent", id="no-place"
+        ),
+        pytest.param(
+            patch("*** Add File: n", "+x", "*** Update File: a.py", "@@", "-absent", "+y"),
+            "edit_conflict",
+            "Nothing was written",
+            id="second-section-fails",
+        ),
+    ],
+)
+async def test_apply_patch_when_it_does_not_fit_then_the_error_says_why_and_nothing_is_written(
+    text: str, kind: str, says: str
+) -> None:
+    error = await session().fails(APPLY_PATCH, patch=text)
+    assert error.kind == kind
+    assert says in str(error)
+
+
+OVERWRITE = patch("*** Add File: a.py", "+new")
+
+
+@pytest.mark.req("X9")
+async def test_apply_patch_when_it_adds_over_a_file_that_was_not_read_then_it_is_refused() -> None:
+    assert (await session().fails(APPLY_PATCH, patch=OVERWRITE)).kind == "not_read"
+
+
+@pytest.mark.req("X9")
+async def test_apply_patch_when_it_adds_over_a_file_then_it_must_be_as_it_was_read() -> None:
+    calls = session()
+    await calls.call(READ_FILE, file_path="a.py")
+    calls.environment.put("a.py", "typed\n")
+    assert (await calls.fails(APPLY_PATCH, patch=OVERWRITE)).kind == "stale"
+    await calls.call(READ_FILE, file_path="a.py")
+    await calls.call(APPLY_PATCH, patch=OVERWRITE)
+    assert calls.text("a.py") == "new\n"
+
+
+@pytest.mark.req("X9")
+async def test_apply_patch_when_it_moves_over_a_file_that_was_not_read_then_it_is_refused() -> None:
+    move = patch("*** Update File: a.py", "*** Move to: b.py", "@@", "-    return 1", "+    return 2")
+    assert (await session().fails(APPLY_PATCH, patch=move)).kind == "not_read"
+
+
+@pytest.mark.req("X9")
+async def test_apply_patch_when_it_deletes_a_file_that_changed_since_it_was_read_then_it_is_refused() -> None:
+    calls = session()
+    await calls.call(READ_FILE, file_path="old.py")
+    calls.environment.put("old.py", "typed\n")
+    assert (await calls.fails(APPLY_PATCH, patch=patch("*** Delete File: old.py"))).kind == "stale"
+
+
+@pytest.mark.req("T4")
+async def test_apply_patch_when_a_file_moves_between_prepare_and_run_then_no_file_is_written() -> None:
+    calls = session()
+    prepared = await calls.prepare(APPLY_PATCH, patch=EVERYTHING)
+    calls.environment.put("old.py", "typed\n")
+    before = files(calls)
+    with pytest.raises(StaleFileError):
+        await prepared.run()
+    assert files(calls) == before
+
+
+@pytest.mark.req("T4")
+async def test_apply_patch_when_several_places_fit_then_the_choice_is_told() -> None:
+    calls = session({"f": "x\ny\nx\n"})
+    output = await calls.call(APPLY_PATCH, patch=patch("*** Update File: f", "@@", "-x", "+z"))
+    assert calls.text("f") == "z\ny\nx\n"
+    assert "[f, chunk 1: its lines occur 2 times; the one at line 1 was changed." in output.text
+
+
+@pytest.mark.req("T4")
+async def test_apply_patch_when_only_blanks_differ_then_the_loose_match_is_told() -> None:
+    calls = session({"f": "x  \ny\n"})
+    output = await calls.call(APPLY_PATCH, patch=patch("*** Update File: f", "@@", " x", "-y", "+z"))
+    assert calls.text("f") == "x  \nz\n"
+    assert "[f, chunk 1: matched at line 1 though blanks or punctuation differ.]" in output.text
+
+
+@pytest.mark.req("T4")
+async def test_apply_patch_when_it_was_repaired_then_the_repair_is_told() -> None:
+    calls = session()
+    text = "```\n" + patch("*** Update File: b.py", "@@", "-B = 1", "+B = 2") + "\n```"
+    output = await calls.call(APPLY_PATCH, patch=text)
+    assert calls.text("b.py") == "B = 2\n"
+    assert "[Repaired: R1" in output.text
+
+
+async def test_apply_patch_when_nothing_changes_then_nobody_is_asked() -> None:
+    calls = session()
+    prepared = await calls.prepare(
+        APPLY_PATCH, patch=patch("*** Update File: b.py", "@@", "-B = 1", "+B = 1")
+    )
+    assert prepared.effect == NoEffect()
+    output = await prepared.run()
+    assert output.text == "Success. Updated the following files:\nM b.py\n"
+
+
+async def test_apply_patch_when_the_user_typed_meanwhile_then_the_model_is_told() -> None:
+    calls = ToolCalls(TypingEnvironment({"f": "a\n"}))
+    output = await calls.call(APPLY_PATCH, patch=patch("*** Update File: f", "@@", "-a", "+b"))
+    assert "[f also holds changes that the user made meanwhile." in output.text
+
+
+def test_apply_patch_when_summarized_then_its_files_are_named() -> None:
+    arguments = APPLY_PATCH.arguments.model_validate({"patch": EVERYTHING})
+    assert APPLY_PATCH.summarize(arguments) == "new/n.txt, a.py, b.py, old.py"
+
+
+GREETING = 'def greet(name):\n    if not name:\n        return "Hello"\n    return f"Hello, {name}"\n'
+
+
+@pytest.mark.req("T4", "P7")
+async def test_apply_patch_when_the_example_of_its_description_is_sent_then_it_applies() -> None:
+    example = re.search(
+        r"```\n(\*\*\* Begin Patch.*?\*\*\* End Patch)\n```", APPLY_PATCH.description, re.DOTALL
+    )
+    assert example
+    calls = session(
+        {
+            "src/greeting.py": GREETING,
+            "src/old.py": "",
+        }
+    )
+    output = await calls.call(APPLY_PATCH, patch=example[1])
+    assert output.text.count("\n") == 4
+    assert 'return "Hello, stranger"' in calls.text("src/greeting.py")
+    assert calls.text("docs/notes.md") == "# Notes\n\nEvery line of a new file begins with a plus.\n"
+
+
+def test_refusals_when_the_engine_has_a_code_then_it_has_a_kind() -> None:
+    assert set(KINDS) == set(get_args(Code))

@@ -1,0 +1,273 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from agent_ls.environments.base import sha256
+from agent_ls.environments.effects import WriteEffect
+from agent_ls.environments.errors import NotAFileError
+from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.tools.base import Tool
+from agent_ls.tools.edit_file import CHANGED_ELSEWHERE, EDIT_FILE, EditOccurrenceArguments
+from agent_ls.tools.read_file import READ_FILE
+from tests.support.tool_calls import ToolCalls, TypingEnvironment
+
+pytestmark = pytest.mark.anyio
+
+EDIT_OCCURRENCE: Tool[Any] = replace(EDIT_FILE, arguments=EditOccurrenceArguments)
+TWELVE = "".join(f"line {n}\n" for n in range(1, 13))
+
+
+async def session(content: str | bytes) -> ToolCalls:
+    calls = ToolCalls(MemoryEnvironment({"f": content}))
+    await calls.call(READ_FILE, file_path="f")
+    return calls
+
+
+async def edit(calls: ToolCalls, old: str, new: str, **arguments: object) -> str:
+    return (await calls.call(EDIT_FILE, file_path="f", old_string=old, new_string=new, **arguments)).text
+
+
+@pytest.mark.req("T3")
+async def test_edit_file_when_the_text_is_unique_then_it_is_replaced_and_shown_with_its_surroundings() -> (
+    None
+):
+    calls = await session(TWELVE)
+    assert await edit(calls, "line 6", "line six\nand a half") == (
+        "Edited f: 1 replacement, lines 6-7.\n\n"
+        " 2 | line 2\n 3 | line 3\n 4 | line 4\n 5 | line 5\n 6 | line six\n 7 | and a half\n"
+        " 8 | line 7\n 9 | line 8\n10 | line 9\n11 | line 10"
+    )
+    assert "line six\nand a half\nline 7" in calls.text("f")
+
+
+@pytest.mark.req("T3", "T4")
+@pytest.mark.parametrize(
+    ("before", "old", "new", "after"),
+    [
+        pytest.param(b"a\r\nb\r\nc\r\n", "a\nb", "x\ny", b"x\r\ny\r\nc\r\n", id="crlf"),
+        pytest.param(b"\xef\xbb\xbfa\n", "a", "b", b"\xef\xbb\xbfb\n", id="bom"),
+        pytest.param(b"\xe9\na\n", "a", "b", b"\xe9\nb\n", id="undecodable-elsewhere"),
+        pytest.param(b"a", "a", "b", b"b", id="no-final-newline"),
+        pytest.param(b"a\nb\nc\n", "b", "", b"a\nc\n", id="whole-line-deleted"),
+        pytest.param(b"x=1\n", "1", r"$1 \1 &", b"x=$1 \\1 &\n", id="literal-replacement"),
+    ],
+)
+async def test_edit_file_when_edited_then_every_other_byte_stays(
+    before: bytes, old: str, new: str, after: bytes
+) -> None:
+    calls = await session(before)
+    await edit(calls, old, new)
+    assert calls.bytes("f") == after
+
+
+@pytest.mark.req("T3")
+async def test_edit_file_when_all_are_replaced_then_they_are_counted() -> None:
+    calls = await session("x\ny\nx\n")
+    assert (await edit(calls, "x", "z", replace_all=True)).startswith("Edited f: 2 replacements, lines 1-3.")
+    assert calls.text("f") == "z\ny\nz\n"
+
+
+@pytest.mark.req("T3")
+@pytest.mark.parametrize(
+    ("occurrence", "after"), [("first", "z\ny\nx\n"), ("last", "x\ny\nz\n"), ("all", "z\ny\nz\n")]
+)
+async def test_edit_file_when_an_occurrence_is_named_then_it_is_the_one(occurrence: str, after: str) -> None:
+    calls = await session("x\ny\nx\n")
+    await calls.call(EDIT_OCCURRENCE, file_path="f", old_string="x", new_string="z", occurrence=occurrence)
+    assert calls.text("f") == after
+
+
+@pytest.mark.req("T3")
+async def test_edit_file_when_only_blanks_differ_then_the_looser_match_is_reported() -> None:
+    calls = await session("def f():  \n    return 1\n")
+    text = await edit(calls, "def f():\n    return 1", "def f():\n    return 2")
+    assert "[old_string was not found exactly; matched with: " in text
+    assert "return 2" in calls.text("f")
+
+
+@pytest.mark.req("T3")
+async def test_edit_file_when_there_is_no_file_then_an_empty_old_string_creates_it() -> None:
+    calls = ToolCalls()
+    output = await calls.call(EDIT_FILE, file_path="a/f", old_string="", new_string="x\n")
+    assert output.text.startswith("Created a/f: wrote 2 bytes.")
+    assert calls.text("a/f") == "x\n"
+    assert output.files[0].before is None
+
+
+@pytest.mark.req("T3", "T9", "R1")
+@pytest.mark.parametrize(
+    ("content", "arguments", "kind", "says"),
+    [
+        pytest.param(
+            "a\n",
+            {"old_string": "b", "new_string": "c"},
+            "edit_conflict",
+            "not found in the file",
+            id="not-found",
+        ),
+        pytest.param(
+            "a\na\n", {"old_string": "a", "new_string": "b"}, "edit_conflict", "lines 1, 2", id="not-unique"
+        ),
+        pytest.param(
+            "a\n", {"old_string": "a", "new_string": "a"}, "edit_conflict", "are the same", id="no-change"
+        ),
+        pytest.param(
+            "a\n",
+            {"old_string": "", "new_string": "b"},
+            "file_exists",
+            "write the whole file with write_file",
+            id="creates-over-a-file",
+        ),
+        pytest.param(
+            "a\nb\n",
+            {"old_string": "a\nb", "new_string": "# ... rest of code ...\n"},
+            "edit_conflict",
+            "Write the code itself",
+            id="omission",
+        ),
+        pytest.param(
+            b"a\0\xff",
+            {"old_string": "a", "new_string": "b"},
+            "binary_file",
+            "cannot be edited as text",
+            id="binary",
+        ),
+    ],
+)
+async def test_edit_file_when_it_does_not_fit_then_the_error_says_why_and_nothing_is_written(
+    content: str | bytes, arguments: dict[str, str], kind: str, says: str
+) -> None:
+    calls = ToolCalls(MemoryEnvironment({"f": content}))
+    data = calls.bytes("f")
+    calls.reads.show("/project/f", sha256(data), data)
+    error = await calls.fails(EDIT_FILE, file_path="f", **arguments)
+    assert error.kind == kind
+    assert says in str(error)
+    assert "Nothing was written" in str(error)
+
+
+@pytest.mark.req("T9")
+async def test_edit_file_when_the_file_is_missing_then_the_nearest_name_is_offered() -> None:
+    calls = ToolCalls(MemoryEnvironment({"util.py": "x"}))
+    error = await calls.fails(EDIT_FILE, file_path="utils.py", old_string="x", new_string="y")
+    assert (error.kind, str(error)) == ("file_not_found", "File not found: utils.py. Did you mean util.py?")
+
+
+@pytest.mark.req("X9")
+async def test_edit_file_when_the_file_was_not_read_then_it_is_refused() -> None:
+    calls = ToolCalls(MemoryEnvironment({"f": "a\n"}))
+    error = await calls.fails(EDIT_FILE, file_path="f", old_string="a", new_string="b")
+    assert error.kind == "not_read"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [
+        pytest.param({"old_string": "x", "new_string": "x"}, "edit_conflict", id="no-change"),
+        pytest.param({"old_string": "", "new_string": "x"}, "file_exists", id="creates-over-a-file"),
+    ],
+)
+async def test_edit_file_when_the_call_makes_no_sense_then_that_is_said_before_reading_is_asked_for(
+    arguments: dict[str, str], kind: str
+) -> None:
+    calls = ToolCalls(MemoryEnvironment({"f": "a\n"}))
+    assert (await calls.fails(EDIT_FILE, file_path="f", **arguments)).kind == kind
+
+
+@pytest.mark.req("X9")
+@pytest.mark.parametrize("keeps_content", [True, False], ids=["remembered", "resumed"])
+async def test_edit_file_when_the_file_changed_elsewhere_then_the_edit_goes_on_with_a_note(
+    keeps_content: bool,
+) -> None:
+    calls = ToolCalls(MemoryEnvironment({"f": TWELVE}))
+    calls.reads.keeps_content = keeps_content
+    await calls.call(READ_FILE, file_path="f")
+    calls.environment.put("f", "typed\n" + TWELVE)
+    assert CHANGED_ELSEWHERE in await edit(calls, "line 6\n", "line six\n")
+    assert calls.text("f").startswith("typed\nline 1\n")
+    assert "line six" in calls.text("f")
+
+
+@pytest.mark.req("X9", "T9")
+@pytest.mark.parametrize(
+    ("remembered", "now", "old"),
+    [
+        pytest.param("a\nb\n", "a\nc\n", "b", id="the-text-itself-changed"),
+        pytest.param("a\n", "a\nb\n", "b", id="the-text-is-new"),
+        pytest.param("a\nb\na\n", "b\na\n", "a", id="it-was-not-unique-before"),
+        pytest.param("a\nb\n", "a\nb\na\n", "a", id="it-is-not-unique-now"),
+        pytest.param("a \nb\n", "a\nb\nx\n", "a\nb", id="it-matched-otherwise-before"),
+    ],
+)
+async def test_edit_file_when_the_text_changed_since_it_was_read_then_it_is_refused_with_the_change(
+    remembered: str, now: str, old: str
+) -> None:
+    calls = await session(remembered)
+    calls.environment.put("f", now)
+    error = await calls.fails(EDIT_FILE, file_path="f", old_string=old, new_string="new")
+    assert error.kind == "stale"
+    assert "f has changed since you last read it" in str(error)
+    assert "\n+++ b/f\n" in str(error)
+
+
+@pytest.mark.req("X9")
+async def test_edit_file_when_the_content_is_no_longer_remembered_then_only_exact_text_is_replaced() -> None:
+    calls = await session("def f():\n    pass\n")
+    calls.reads.contents.clear()
+    calls.environment.put("f", "def f():  \n    pass\n# typed\n")
+    error = await calls.fails(EDIT_FILE, file_path="f", old_string="def f():\n    pass", new_string="x = 1")
+    assert error.kind == "stale"
+
+
+async def test_edit_file_when_edited_twice_then_the_second_edit_needs_no_new_read() -> None:
+    calls = await session("a\nb\n")
+    await edit(calls, "a", "x")
+    assert CHANGED_ELSEWHERE not in await edit(calls, "b", "y")
+    assert calls.text("f") == "x\ny\n"
+
+
+@pytest.mark.req("H4")
+async def test_edit_file_when_the_user_typed_meanwhile_then_no_line_numbers_are_claimed() -> None:
+    calls = ToolCalls(TypingEnvironment({"f": "a\n"}))
+    await calls.call(READ_FILE, file_path="f")
+    text = await edit(calls, "a", "b")
+    assert "also holds changes that the user made meanwhile" in text
+    assert "1 | b" not in text
+    assert CHANGED_ELSEWHERE in await edit(calls, "b", "c")
+
+
+@pytest.mark.req("H7")
+async def test_edit_file_when_prepared_then_the_key_does_not_move_with_typing_elsewhere() -> None:
+    calls = await session(TWELVE)
+    arguments = {"file_path": "f", "old_string": "line 6", "new_string": "line six"}
+    first = (await calls.prepare(EDIT_FILE, **arguments)).effect
+    calls.environment.put("f", "typed\n" + TWELVE)
+    second = (await calls.prepare(EDIT_FILE, **arguments)).effect
+    other = (await calls.prepare(EDIT_FILE, **(arguments | {"new_string": "line VI"}))).effect
+    assert isinstance(first, WriteEffect)
+    assert isinstance(second, WriteEffect)
+    assert first.files[0].diff != second.files[0].diff
+    assert first.digest == second.digest
+    assert first.digest != other.digest
+
+
+async def test_edit_file_when_many_places_change_then_three_are_shown() -> None:
+    calls = await session("".join(f"x\n{'-' * n}\n" + "pad\n" * 12 for n in range(1, 6)))
+    text = await edit(calls, "x", "y", replace_all=True)
+    assert text.count("| y") == 3
+    assert text.endswith("[... and 2 more places]")
+
+
+async def test_edit_file_when_a_place_is_long_then_it_is_cut() -> None:
+    calls = await session("a\n")
+    assert (await edit(calls, "a", "n\n" * 100)).endswith("[... 61 more lines]")
+
+
+async def test_edit_file_when_folder_then_the_environments_error_passes_through() -> None:
+    with pytest.raises(NotAFileError):
+        await ToolCalls(MemoryEnvironment({"d/f": ""})).call(
+            EDIT_FILE, file_path="d", old_string="a", new_string="b"
+        )

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from pydantic import ValidationError
+
+from agent_ls.environments.effects import ProcessEffect
+from agent_ls.tools.processes import PROCESSES
+from agent_ls.tools.shell import shell_tool
+from tests.support.tool_calls import ProcessEnvironment, ToolCalls
+
+pytestmark = pytest.mark.anyio
+
+SHELL = shell_tool(default_timeout_ms=10_000, background=True)
+
+
+async def started() -> tuple[ToolCalls, ProcessEnvironment]:
+    environment = ProcessEnvironment()
+    calls = ToolCalls(environment)
+    await calls.call(SHELL, command="serve --port 1", background=True)
+    return calls, environment
+
+
+@pytest.mark.req("T5")
+async def test_processes_when_listed_then_each_shows_id_state_and_command() -> None:
+    calls, _ = await started()
+    assert (await calls.call(PROCESSES, action="list")).text == "p1  running  serve --port 1"
+    assert (
+        await ToolCalls(ProcessEnvironment()).call(PROCESSES, action="list")
+    ).text == "No background processes."
+
+
+@pytest.mark.req("T5")
+async def test_processes_when_read_then_output_comes_with_where_to_go_on() -> None:
+    calls, environment = await started()
+    assert (await calls.call(PROCESSES, action="read", process_id="p1")).text == (
+        "(no output yet)\n[running. Read on with offset=0.]"
+    )
+    environment.outputs["p1"] = "ready\n"
+    assert (await calls.call(PROCESSES, action="read", process_id="p1")).text == (
+        "ready\n[running. Read on with offset=6.]"
+    )
+    assert (await calls.call(PROCESSES, action="read", process_id="p1", offset=6)).text == (
+        "(no output since then)\n[running. Read on with offset=6.]"
+    )
+
+
+@pytest.mark.req("T5")
+async def test_processes_when_killed_then_it_ends_once() -> None:
+    calls, environment = await started()
+    prepared = await calls.prepare(PROCESSES, action="kill", process_id="p1")
+    assert prepared.effect == ProcessEffect("p1", "kill")
+    assert environment.processes["p1"].exit_code is None
+    assert (await prepared.run()).text == "Process p1: ended with exit code -15."
+    again = await calls.call(PROCESSES, action="kill", process_id="p1")
+    assert again.text == "Process p1 had already ended with exit code -15."
+
+
+async def test_processes_when_it_ended_by_itself_then_read_tells_the_exit_code() -> None:
+    calls, environment = await started()
+    environment.processes["p1"] = replace(environment.processes["p1"], exit_code=3)
+    output = await calls.call(PROCESSES, action="read", process_id="p1")
+    assert "[ended with exit code 3." in output.text
+    assert output.exit_code == 3
+
+
+@pytest.mark.req("T9")
+async def test_processes_when_the_id_is_unknown_then_the_known_ones_are_named() -> None:
+    calls, _ = await started()
+    error = await calls.fails(PROCESSES, action="read", process_id="p9")
+    assert str(error) == "No background process 'p9'. Known: p1."
+    assert error.kind == "not_found"
+
+
+def test_processes_when_no_process_is_named_then_the_arguments_are_refused() -> None:
+    with pytest.raises(ValidationError, match="process_id is needed for kill"):
+        PROCESSES.arguments.model_validate({"action": "kill"})
