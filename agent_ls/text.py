@@ -90,6 +90,14 @@ def looks_binary(data: bytes) -> bool:
     return b"\0" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff"))
 
 
+_ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
+
+
+def without_escapes(text: str) -> str:
+    """Without the escape sequences by which programs colour a terminal, move its cursor and set its title."""
+    return _ESCAPES.sub("", text) if "\x1b" in text else text
+
+
 def numbered(lines: list[str], first: int) -> str:
     """Lines as read_file shows them: `  12 | text`, the number right-aligned (000 section 3.3).
 

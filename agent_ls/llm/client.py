@@ -157,6 +157,8 @@ def _nothing_configured() -> ConfigurationError:
 
 
 def _not_there(name: str, there: Sequence[str]) -> ConfigurationError:
+    if name in _CODECS and not set(there) & set(_CODECS):
+        return _nothing_configured()
     if name in _CODECS:
         message = (
             f"there is no key for {name}: set {key_variable(name)} or enter a key in the editor, "

@@ -16,7 +16,7 @@ from agent_ls.tools import descriptions
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.freshness import demand_current, is_current, stale
 from agent_ls.tools.missing import nearest
-from agent_ls.tools.paths import absolute
+from agent_ls.tools.paths import absolute, shown_path
 from agent_ls.tools.planned import commit, effect_of, landed_notes
 from agent_ls.tools.refusals import refused
 from agent_ls.tools.summary import one_line
@@ -51,12 +51,25 @@ async def prepare(arguments: ApplyPatchArguments, context: ToolContext) -> Prepa
 
 
 async def _planned(text: str, context: ToolContext) -> ChangeSet:
+    unseen: list[str] = []
     try:
         patch = parse(text)
+        unseen = [path for path in patch.paths if _is_unseen_outside(path, context)]
         files = {path: await _content(path, context) for path in patch.paths}
         return plan(patch, files, lambda path: absolute(path, context.environment))
     except PatchError as error:
+        if unseen:
+            # A refusal quotes the file, and nobody has been asked yet whether this one may be read.
+            raise ToolError(
+                f"The patch does not apply to {', '.join(unseen)}, outside the workspace. Read it first.",
+                kind="edit_conflict",
+            ) from None
         raise await _refusal(error, context) from None
+
+
+def _is_unseen_outside(path: str, context: ToolContext) -> bool:
+    whole = absolute(path, context.environment)
+    return shown_path(whole, context.environment) == whole and context.reads.shown(whole) is None
 
 
 async def _refusal(error: PatchError, context: ToolContext) -> ToolError:

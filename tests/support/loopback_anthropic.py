@@ -295,11 +295,17 @@ def _block(item: Item) -> dict[str, Any]:
         case Reasoning():
             return {"type": "thinking", "thinking": text_of(item), "signature": signature(text_of(item))}
         case ToolCall(name, arguments, call_id):
-            parsed = (
-                json.loads(arguments) if isinstance(arguments, str) and not item.unfinished else arguments
-            )
-            return {"type": "tool_use", "id": call_id or _call_id(), "name": name, "input": parsed}
+            whole = _parsed(arguments) if isinstance(arguments, str) and not item.unfinished else arguments
+            return {"type": "tool_use", "id": call_id or _call_id(), "name": name, "input": whole}
     raise TypeError(item)
+
+
+def _parsed(arguments: str) -> Any:
+    """What a stream's first event and a whole answer carry; broken JSON has a form only in the stream's pieces."""
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return {}
 
 
 def _call_id() -> str:
