@@ -31,15 +31,14 @@ from agent_ls.loop.events import (
     UserInput,
     Warning,
 )
+from agent_ls.text import without_escapes
 
-_CONTROL = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
-)
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def plain(text: str) -> str:
     """Without escape sequences and control characters, but for newline and tab."""
-    return _CONTROL.sub("", text)
+    return _CONTROL.sub("", without_escapes(text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from agent_ls.loop.seams import Clock, Recorder
 from agent_ls.loop.summaries import INPUT_CHARS, call_summary, one_line, output_summary
 from agent_ls.loop.truncation import truncate_tool_output
 from agent_ls.profiles.base import ProviderProfile
+from agent_ls.text import without_escapes
 from agent_ls.tools.base import Arguments, Prepared, ShellLimits, Tool, ToolContext, ToolError, ToolOutput
 
 logger = logging.getLogger(__name__)
@@ -198,11 +199,13 @@ class Dispatcher:
     ) -> None:
         name = call.part.name
         shown, ref = self._for_event(call.event_id, output.text)
+        # What a terminal would have coloured is noise to a model; the event keeps it (PROTOCOL, Terminal).
+        text = without_escapes(output.text) if tool and tool.category == "admin" else output.text
         call.outcome = Outcome(
             ToolResultPart(
                 call.part.id,
                 name,
-                truncate_tool_output(output.text, name, config),
+                truncate_tool_output(text, name, config),
                 output.is_error,
                 output.images,
             ),
