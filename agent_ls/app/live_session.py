@@ -16,6 +16,7 @@ from agent_ls.loop.events import RecordedEvent, State
 from agent_ls.loop.session import AppliesFrom, Session
 from agent_ls.loop.turns import UserTurn
 from agent_ls.policy.decide import Mode
+from agent_ls.store.journal import Standing
 
 TITLE_CHARS = 60
 
@@ -66,6 +67,9 @@ class LiveSession:
     def notice(self, text: str) -> None:
         self._notices.post(text)
 
+    def stand(self, standing: Standing) -> None:
+        self._stored.opened.recorder.ledger(standing)
+
     def summary(self) -> SessionSummary:
         session, header = self.session, self._stored.header
         return SessionSummary(
@@ -106,20 +110,27 @@ class LiveSession:
         """Changes what is given; the answer says from when the slowest of it holds.
 
         Raises:
-            BadChoiceError: no such provider.
+            BadChoiceError: no such provider; then nothing is changed.
         """
-        applies: AppliesFrom = "now"
-        if mode is not None:
-            self.desk.mode = mode
-        if effort is not None:
-            config = replace(self.session.config, reasoning_effort=effort or None)
-            applies = self.session.configure(config=config)
+        profile = None
         if provider is not None or model is not None:
             # A model of another provider is not carried over: "" is the new provider's default.
             same = provider is None or provider == self.session.profile.id
             chosen = model or (self.session.profile.model if same else "")
             profile = make_profile(provider or self.session.profile.id, chosen)
-            applies = self.session.configure(profile=profile)
+        config = None
+        if effort is not None:
+            config = replace(self.session.config, reasoning_effort=effort or None)
+        if mode is not None:
+            self.desk.mode = mode
+        applies: AppliesFrom = "now"
+        if profile or config:
+            applies = self.session.configure(profile=profile, config=config)
+        self.remember()
+        return applies
+
+    def remember(self) -> None:
+        """Puts the settings into the log, for a resume to find."""
         self._stored.remember(
             {
                 "provider": self.session.profile.id,
@@ -128,4 +139,3 @@ class LiveSession:
                 "mode": self.desk.mode,
             }
         )
-        return applies

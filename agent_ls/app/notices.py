@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 
 class Notices:
-    def __init__(self) -> None:
-        self._waiting: list[str] = []
+    """`record` puts a notice into the log; `waiting` are those that a log holds and the model has not been told."""
+
+    def __init__(self, record: Callable[[str], None], waiting: Sequence[str] = ()) -> None:
+        self._record = record
+        self._waiting = list(waiting)
 
     def post(self, text: str) -> None:
+        self._record(text)
         self._waiting.append(text)
 
     def take(self) -> Sequence[str]:

@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Sequence
+from typing import Protocol
 
-from agent_ls.app.review_desk import ReviewDesk, text_of
+from agent_ls.app.review_desk import ReviewDesk
 from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
+
+
+class Journal(Protocol):
+    async def announce(self, changes: Sequence[FileState], attribution: Attribution) -> None:
+        """Told before files are written, so that a kill between a write and its event loses no hunk. Must not raise."""
+        ...
 
 
 class ReviewedEnvironment(ForwardingEnvironment):
     """Open documents are told by the editor host as they change; this tells of all other files."""
 
-    def __init__(self, inner: ExecutionEnvironment, desk: ReviewDesk) -> None:
+    def __init__(self, inner: ExecutionEnvironment, desk: ReviewDesk, journal: Journal) -> None:
         super().__init__(inner)
         self._desk = desk
+        self._journal = journal
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
-        states = await self.inner.commit(writes, attribution)
-        for state in states:
-            if state.before != state.after and not self._desk.knows_call(state.path, attribution.call_id):
-                self._desk.agent_edit(state.path, text_of(state.before), text_of(state.after), attribution)
+        meant = [self._meant(write) for write in writes]
+        await self._journal.announce(meant, attribution)
+        with self._desk.writing([state.path for state in meant]):
+            states = await self.inner.commit(writes, attribution)
+            # No await in between: what is written is told, also when the call is cancelled by now.
+            for state in states:
+                self._desk.committed(state, attribution)
         return states
+
+    def _meant(self, write: FileWrite) -> FileState:
+        path = os.path.normpath(os.path.join(self.working_directory(), write.path))
+        return FileState(path, write.base, write.content)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -39,19 +40,30 @@ class Settings(_Section):
 
 def parse_settings(raw: Mapping[str, Any]) -> tuple[Settings, list[str]]:
     """Settings, and a sentence for each entry that was left out because it is unknown or does not fit."""
-    entries: dict[str, Any] = dict(raw)
+    entries = deepcopy(dict(raw))
     problems: list[str] = []
     while True:
         try:
             return Settings.model_validate(entries), problems
         except ValidationError as invalid:
             for error in invalid.errors():
-                name = str(error["loc"][0]) if error["loc"] else ""
                 place = ".".join(str(part) for part in error["loc"])
                 what = "is not a setting" if error["type"] == "extra_forbidden" else error["msg"].lower()
                 problems.append(f"agentLs.{place}: {what}; it is ignored")
-                if entries.pop(name, None) is None and not entries.pop(_snake(name), None):
+                if not _leave_out(entries, error["loc"]):
                     return Settings(), problems
+
+
+def _leave_out(entries: Any, place: Sequence[int | str]) -> bool:
+    """Removes what stands there, and nothing beside it: an address must not be lost by a slip in a header."""
+    *path, last = place
+    for name in path:
+        entries = entries.get(name)
+    names = (last, _snake(str(last)))
+    return isinstance(entries, dict) and any(entries.pop(name, _NOTHING) is not _NOTHING for name in names)
+
+
+_NOTHING = object()
 
 
 def _snake(name: str) -> str:

@@ -1,20 +1,31 @@
-"""What a live session reads of its own log, and the settings that it keeps there."""
+"""What a live session keeps in its log beside its events, and what it reads of it."""
 
 from __future__ import annotations
 
+import logging
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import anyio.to_thread
+
+from agent_ls.environments.base import Attribution, FileState
+from agent_ls.store.journal import Intent, fingerprint
 from agent_ls.store.layout import log_path
 from agent_ls.store.log import Header
 from agent_ls.store.sessions import OpenSession
+from agent_ls.text import looks_binary
 
 _EVENT = b'{"event":'
 _SEQ = re.compile(rb'\{"event":\{"sessionId":"[^"]*","seq":(\d+)')
 _FIRST_LOOK_BYTES = 256 * 1024
+
+PREIMAGE_MAX_BYTES = 1024 * 1024
+"""Of a larger file, and of one that is no text, only the hashes are kept."""
+
+log = logging.getLogger(__name__)
 
 
 class SessionFiles:
@@ -28,12 +39,43 @@ class SessionFiles:
     @property
     def updated(self) -> str:
         """When the log was last written, ISO 8601."""
-        changed = datetime.fromtimestamp(self.path.stat().st_mtime, UTC)
+        try:
+            changed = datetime.fromtimestamp(self.path.stat().st_mtime, UTC)
+        except OSError:  # somebody deleted it under us; the session goes on
+            return self.header.created
         return changed.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     def remember(self, settings: Mapping[str, str | None]) -> None:
         """Settings that a resume finds again."""
         self.opened.recorder.config(settings)
+
+    async def announce(self, changes: Sequence[FileState], attribution: Attribution) -> None:
+        """ADAPTER Journal (reviewed_environment.py): the log knows of a write before it happens."""
+        changed = [change for change in changes if change.before != change.after]
+        intents = await anyio.to_thread.run_sync(
+            lambda: [self._intent(change, attribution) for change in changed]
+        )
+        self.opened.recorder.intents(intents)
+
+    def _intent(self, change: FileState, attribution: Attribution) -> Intent:
+        """Blocks."""
+        return Intent(
+            path=change.path,
+            call_id=attribution.call_id,
+            turn_id=attribution.turn_id,
+            before=fingerprint(change.before),
+            after=fingerprint(change.after),
+            preimage=self._preimage(change.before),
+        )
+
+    def _preimage(self, data: bytes | None) -> str:
+        if data is None or len(data) > PREIMAGE_MAX_BYTES or looks_binary(data):
+            return ""
+        try:
+            return self.opened.keep(data)
+        except OSError as error:  # a full disk must not stop the write: what is lost is a hunk after a kill
+            log.warning("what a file held before a change cannot be kept: %s", error)
+            return ""
 
 
 def events_since(path: Path, seq: int) -> list[bytes]:

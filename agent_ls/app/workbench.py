@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -18,9 +18,16 @@ import anyio.to_thread
 from anyio.abc import TaskGroup, TaskStatus
 
 from agent_ls.app.approver import PolicyApprover
+from agent_ls.app.bounds import PathBounds, places_of
 from agent_ls.app.clock import SystemClock
-from agent_ls.app.errors import AppError, BadChoiceError, SessionBusyError, UnknownSessionError
-from agent_ls.app.ledgers import restore_ledgers
+from agent_ls.app.errors import (
+    AppError,
+    BadChoiceError,
+    NotRunningError,
+    SessionBusyError,
+    UnknownSessionError,
+)
+from agent_ls.app.ledgers import find, gather
 from agent_ls.app.live_session import LiveSession, SessionSummary
 from agent_ls.app.models import WALKTHROUGH, make_profile
 from agent_ls.app.notices import Notices
@@ -33,12 +40,16 @@ from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.editor_host import EditorHost
 from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local.environ import without_secrets
+from agent_ls.environments.wrappers.bounded import BoundedEnvironment
+from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.client import Client, build_client
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.endpoint import ProviderSettings
 from agent_ls.llm.walkthrough import WalkthroughAdapter
 from agent_ls.loop.approval import ApprovalDesk
 from agent_ls.loop.config import SessionConfig
+from agent_ls.loop.events import Warning
 from agent_ls.loop.ids import SessionId, new_id
 from agent_ls.loop.restored import Restored
 from agent_ls.loop.session import Session
@@ -53,9 +64,16 @@ log = logging.getLogger(__name__)
 
 STATE_VARIABLE = "AGENT_LS_STATE_DIR"
 
+HANDOVER_MS = 3000  # what ends a command may take: TERM, two seconds, KILL
+HANDOVER_POLL_S = 0.05
+CLOSE_S = 1.0  # for connections to providers: the process is about to end
+
 
 class Workbench:
-    """`state_dir` None is the user's state folder; `editor_host` None: there is no editor."""
+    """`state_dir` None is the user's state folder; `editor_host` None: there is no editor.
+
+    `adapters` are providers of the host's own, by name; they stand before those that have a key.
+    """
 
     def __init__(
         self,
@@ -64,24 +82,30 @@ class Workbench:
         credentials: Credentials,
         state_dir: Path | None = None,
         editor_host: EditorHost | None = None,
+        adapters: Mapping[str, ProviderAdapter] | None = None,
     ) -> None:
         self.settings = settings
         self.credentials = credentials
-        self.review = ReviewDesk(lambda session_id: self._live.get(session_id))
+        self._clock = SystemClock()
+        self.review = ReviewDesk(self._maybe_audience, clock=self._clock, start=self._run_beside)
         chosen = state_dir or (Path(folder) if (folder := os.environ.get(STATE_VARIABLE)) else None)
         self._store = SessionStore(chosen, on_failure=self._log_failed)
         self._host = editor_host
-        self._clock = SystemClock()
-        self._client = self._make_client()
+        self._client = self._make_client(adapters or {})
         self._live: dict[str, LiveSession] = {}
         self._opening = anyio.Lock()
         self._group: TaskGroup | None = None
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Owns the sessions. Cancelled: all of them end, in good order."""
-        async with anyio.create_task_group() as self._group:
-            task_status.started()
-            await anyio.sleep_forever()
+        try:
+            async with anyio.create_task_group() as self._group:
+                task_status.started()
+                await anyio.sleep_forever()
+        finally:
+            self._group = None
+            with anyio.move_on_after(CLOSE_S, shield=True):
+                await self._client.close()
 
     async def new_session(
         self,
@@ -101,15 +125,19 @@ class Workbench:
         if not await anyio.Path(folder).is_dir():
             raise BadChoiceError(f"no such folder: {folder}", "name the folder to work in")
         profile = make_profile(*self._choose(provider, model))
+        if self._group is None:
+            raise NotRunningError
         session_id = SessionId(new_id("s"))
         header = Header(session_id, self._clock.now(), folder, profile.id, profile.model, title or "")
         with _store_errors(session_id):
             opened = await anyio.to_thread.run_sync(self._store.create, header)
         config = self._config(effort if effort is not None else self.settings.effort)
-        live = self._assemble(
-            opened, header, profile.id, profile.model, config, mode or self.settings.mode, None
-        )
-        self._start(live, opened)
+        with _closed_on_failure(opened):
+            live = self._assemble(
+                opened, header, profile.id, profile.model, config, mode or self.settings.mode, None
+            )
+            live.remember()
+            self._start(live, opened)
         return live
 
     async def open_session(self, session_id: str) -> LiveSession:
@@ -120,29 +148,24 @@ class Workbench:
         """
         async with self._opening:  # two requests for one stored session must not both open it
             if live := self._live.get(session_id):
-                if live.session.state != "CLOSED":
+                if not live.session.is_closing:
                     return live
                 await live.ended.wait()
             with _store_errors(session_id):
-                opened = await anyio.to_thread.run_sync(self._store.open, session_id)
-            stored = opened.stored
-            if stored is None:
-                raise UnknownSessionError(session_id)
-            for problem in stored.problems:
-                log.warning("session %s: %s", session_id, problem)
-            known = stored.fold.config
-            live = self._assemble(
-                opened,
-                stored.header,
-                str(known.get("provider") or stored.fold.provider or stored.header.provider),
-                str(known.get("model") or stored.fold.model or stored.header.model),
-                self._config(known.get("effort")),
-                _mode(known.get("mode"), self.settings.mode),
-                recover(stored, self._clock.now()),
-            )
-            self._start(live, opened)
-            await restore_ledgers(self.review, live, stored)
-            return live
+                opened = await self._open_stored(session_id)
+            with _closed_on_failure(opened):
+                return await self._resume(session_id, opened)
+
+    async def _open_stored(self, session_id: str) -> OpenSession:
+        """Waits for an owner that is about to end: of an editor that was just left, its server still settles."""
+        end_ms = self._clock.monotonic_ms() + HANDOVER_MS
+        while True:
+            try:
+                return await anyio.to_thread.run_sync(self._store.open, session_id)
+            except SessionLockedError:
+                if self._clock.monotonic_ms() > end_ms:
+                    raise
+            await self._clock.sleep(HANDOVER_POLL_S)
 
     def live(self, session_id: str) -> LiveSession | None:
         return self._live.get(session_id)
@@ -150,22 +173,66 @@ class Workbench:
     async def list_sessions(
         self, workspace_folder: str | None, cursor: str | None, limit: int
     ) -> tuple[Sequence[SessionSummary], str | None]:
-        """Live and stored sessions, newest first; the cursor is where the next page begins."""
+        """Live and stored sessions, newest first; the cursor is where the next page begins.
+
+        A session that is written to meanwhile moves to the front: no page shows it twice, or leaves another out.
+
+        Raises:
+            BadChoiceError: a cursor that no page ended with.
+        """
+        last = _place_of(cursor)
         stored = await anyio.to_thread.run_sync(self._store.sessions, workspace_folder)
-        start = int(cursor) if cursor and cursor.isdecimal() else 0
-        page = stored[start : start + limit]
-        more = str(start + limit) if len(stored) > start + limit else None
+        rest = [item for item in stored if last is None or _place(item) < last]
+        page = rest[: max(limit, 1)]
+        more = "/".join(_place(page[-1])) if len(rest) > len(page) else None
         return [self._summary(item) for item in page], more
 
     # -- inside
 
+    async def _resume(self, session_id: str, opened: OpenSession) -> LiveSession:
+        stored = opened.stored
+        if stored is None:
+            raise UnknownSessionError(session_id)
+        for problem in stored.problems:
+            log.warning("session %s: %s", session_id, problem)
+        files = self._files(self._local(stored.header.workspace_folder))
+        evidence = await gather(opened, stored, files)
+        # No await from here on: nobody changes a ledger, or says a word to the session, before it is whole.
+        found = find(self.review, stored, evidence)
+        known = stored.fold.config
+        live = self._assemble(
+            opened,
+            stored.header,
+            str(known.get("provider") or stored.fold.provider or stored.header.provider),
+            str(known.get("model") or stored.fold.model or stored.header.model),
+            self._config(known.get("effort", self.settings.effort)),
+            _mode(known.get("mode"), self.settings.mode),
+            recover(stored, self._clock.now(), found.events),
+        )
+        self._start(live, opened)
+        live.session.start()  # now, so that who opened it is told of it whole
+        for change in found.changes:
+            self.review.adopt(change)
+        return live
+
+    def _local(self, folder: str) -> LocalEnvironment:
+        # Keys stay here, also one that stands in a variable of another name (X5).
+        environ = without_secrets(os.environ, self.credentials.known_secrets())
+        return LocalEnvironment(folder, environ=environ)
+
+    def _files(self, local: LocalEnvironment) -> ExecutionEnvironment:
+        return EditorEnvironment(local, self._host) if self._host else local
+
     def _choose(self, provider: str | None, model: str | None) -> tuple[str, str]:
-        """Never a guess between providers: what was named, else the settings', else the first with a key."""
+        """Never a guess between providers: what was named, else the settings', else the first with a key.
+
+        A key for a provider that we do not speak to yet counts as none.
+        """
         named = provider or self.settings.provider
         if named:
             return named, model or (self.settings.model if named == self.settings.provider else "")
         # Without any key the session is made all the same, and its first input says what to do.
-        return next(iter(self.credentials.providers), "anthropic"), model or self.settings.model
+        return self._client.default or "anthropic", model or self.settings.model
 
     def _config(self, effort: object) -> SessionConfig:
         settings = self.settings
@@ -178,13 +245,14 @@ class Workbench:
             user_instructions=settings.user_instructions,
         )
 
-    def _make_client(self) -> Client:
+    def _make_client(self, adapters: Mapping[str, ProviderAdapter]) -> Client:
         providers = {
             name: ProviderSettings(base_url=entry.base_url, headers=entry.headers, ca_file=entry.ca_file)
             for name, entry in self.settings.providers.items()
         }
         pause = partial(self._clock.sleep, self.settings.walkthrough_pause_ms / 1000)
-        return build_client(self.credentials, providers, {WALKTHROUGH: WalkthroughAdapter(pause)})
+        own = {WALKTHROUGH: WalkthroughAdapter(pause), **adapters}
+        return build_client(self.credentials, providers, own)
 
     def _assemble(
         self,
@@ -196,16 +264,14 @@ class Workbench:
         mode: Mode,
         restored: Restored | None,
     ) -> LiveSession:
-        local = LocalEnvironment(header.workspace_folder)
-        files: ExecutionEnvironment = EditorEnvironment(local, self._host) if self._host else local
-        environment = ReviewedEnvironment(files, self.review)
-        notices = Notices()
+        local = self._local(header.workspace_folder)
+        files = self._files(local)
         stored = SessionFiles(opened, header)
-        desk = PolicyApprover(
-            roots=(header.workspace_folder,),
-            mode=mode,
-            desk=ApprovalDesk(lambda event: session.emit(event)),
-        )
+        bounds = PathBounds(places_of(header.workspace_folder))
+        environment = ReviewedEnvironment(BoundedEnvironment(files, bounds), self.review, stored)
+        untold = opened.stored.fold.notices if opened.stored else ()
+        notices = Notices(opened.recorder.notice, untold)
+        desk = PolicyApprover(bounds=bounds, mode=mode, desk=ApprovalDesk(lambda event: session.emit(event)))
         session = Session(
             session_id=SessionId(header.session_id),
             profile=make_profile(provider, model),
@@ -217,15 +283,33 @@ class Workbench:
             notices=notices,
             config=config,
             restored=restored,
-            prompts=SessionPrompts(local, trusted=False),
+            prompts=SessionPrompts(local, files, trusted=False),
+            before_end=self.review.flush,
         )
         return LiveSession(
             session=session, desk=desk, environment=environment, files=files, notices=notices, stored=stored
         )
 
+    def _maybe_audience(self, session_id: str) -> LiveSession | None:
+        """A session that may still be told something: after SESSION_END nothing is."""
+        live = self._live.get(session_id)
+        return live if live and live.session.state != "CLOSED" else None
+
+    def _run_beside(self, work: Callable[[], Awaitable[None]]) -> None:
+        """A short task beside the sessions, which must outlive its failure."""
+
+        async def guarded() -> None:
+            try:
+                await work()
+            except Exception:  # the supervisor's edge, as in _live_out
+                log.exception("a task beside the sessions failed")
+
+        if self._group:
+            self._group.start_soon(guarded)
+
     def _start(self, live: LiveSession, opened: OpenSession) -> None:
         if self._group is None:
-            raise AppError("the workbench is not running")
+            raise NotRunningError
         self._live[live.session.id] = live
         self._group.start_soon(self._live_out, live, opened)
 
@@ -239,6 +323,8 @@ class Workbench:
         finally:
             with anyio.CancelScope(shield=True):  # bounded: TERM, two seconds, KILL
                 await live.environment.cleanup()
+            for standing in self.review.standings(live.session.id):
+                live.stand(standing)
             opened.close()
             self._live.pop(live.session.id, None)
             live.ended.set()
@@ -264,6 +350,26 @@ class Workbench:
 
     def _log_failed(self, session_id: str, error: OSError) -> None:
         log.error("the log of session %s cannot be written: %s", session_id, error)
+        words = (
+            f"This session is no longer kept on disk: {error.strerror or error}. It goes on in memory only."
+        )
+        if live := self._live.get(session_id):
+            # Not from here: the event that failed has not been published yet.
+            self._run_beside(partial(_warn, live, words))
+
+
+async def _warn(live: LiveSession, words: str) -> None:
+    live.emit(Warning(words, "not_recorded"))
+
+
+@contextmanager
+def _closed_on_failure(opened: OpenSession) -> Iterator[None]:
+    """A session that could not be made live must not stay locked."""
+    try:
+        yield
+    except BaseException:
+        opened.close()
+        raise
 
 
 @contextmanager
@@ -275,10 +381,25 @@ def _store_errors(session_id: str) -> Iterator[None]:
     except StoreError as error:
         raise UnknownSessionError(session_id, str(error)) from None
     except OSError as error:
+        where = f": {error.filename}" if error.filename else ""
         raise AppError(
-            f"the session cannot be kept: {error.strerror or error}: {error.filename}",
+            f"the session cannot be kept on disk: {error.strerror or error}{where}",
             f"make that place writable, or set {STATE_VARIABLE} to another",
         ) from error
+
+
+def _place(stored: StoredSummary) -> tuple[str, str]:
+    """Where a session stands in the list: by time, then by id."""
+    return stored.updated, stored.header.session_id
+
+
+def _place_of(cursor: str | None) -> tuple[str, str] | None:
+    if cursor is None:
+        return None
+    updated, slash, session_id = cursor.partition("/")
+    if not slash:
+        raise BadChoiceError(f"no list of sessions goes on at {cursor!r}", "ask without a cursor")
+    return updated, session_id
 
 
 def _mode(value: object, default: Mode) -> Mode:

@@ -5,6 +5,7 @@ EnvError
     NotAFileError             a folder, a device, a pipe: no regular file
     NotAFolderError           a file where a folder is needed
     AccessDeniedError         the operating system or a policy says no
+        OutsideBoundsError        a place that a person has to allow first
     FileTooLargeError         over the limit of the call
     StaleFileError            the file is not what the change was computed against
     EditRefusedError          the editor would not take the edit
@@ -53,6 +54,15 @@ class AccessDeniedError(EnvError):
     def __init__(self, path: str, reason: str = "permission denied") -> None:
         super().__init__(f"Access denied: {path}: {reason}")
         self.path = path
+
+
+class OutsideBoundsError(AccessDeniedError):
+    """`real` is where the path leads, links followed."""
+
+    def __init__(self, path: str, real: str) -> None:
+        where = "" if real == path else f" (it leads to {real})"
+        super().__init__(path, f"outside the workspace{where}, and nobody allowed it yet")
+        self.real = real
 
 
 class FileTooLargeError(EnvError):

@@ -17,7 +17,7 @@ from agent_ls.app.workbench import Workbench
 from agent_ls.headless.answerer import MODES, Answerer, Approve, answerer
 from agent_ls.headless.transcript import COLOURED, PLAIN, Transcript
 from agent_ls.llm.credentials import Credentials
-from agent_ls.loop.events import ApprovalRequested, ApprovalResolved, Envelope, Error, ProcessingEnd
+from agent_ls.loop.events import ApprovalRequested, Envelope, Error, ProcessingEnd, ToolCallEnd
 from agent_ls.loop.ids import new_id
 
 DONE, FAILED, USAGE, REFUSED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -49,7 +49,8 @@ class Outcome:
         match envelope.event:
             case Error():
                 self.failed = True
-            case ApprovalResolved(decision="deny", decided_by=by) if by != "interrupt":
+            # Of every refusal, also one that nobody was asked about (a folder of credentials).
+            case ToolCallEnd(error_kind="permission_denied"):
                 self.refused = True
             case ProcessingEnd(reason=reason):
                 self.interrupted |= reason == "interrupted"

@@ -143,9 +143,7 @@ def _http_adapter(name: str, credentials: Credentials, settings: ProviderSetting
     return HttpAdapter(codec, endpoint)
 
 
-_WALKTHROUGH = (
-    'The walkthrough needs no key: `agent-ls exec --provider walkthrough "show me"`, or `make demo`.'
-)
+_WALKTHROUGH = "`agent-ls demo` plays the walkthrough on a sample project."
 
 
 def _nothing_configured() -> ConfigurationError:
@@ -161,7 +159,7 @@ def _not_there(name: str, there: Sequence[str]) -> ConfigurationError:
         return _nothing_configured()
     if name in _CODECS:
         message = (
-            f"there is no key for {name}: set {key_variable(name)} or enter a key in the editor, "
+            f"there is no key for {name}: set {key_variable(name)} and start agent-ls again, "
             "or choose the provider walkthrough, which needs none"
         )
     else:

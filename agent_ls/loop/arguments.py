@@ -35,8 +35,9 @@ def _object(text: str) -> dict[str, Any]:
     try:
         raw = json.loads(text) if text.strip() else {}
     except json.JSONDecodeError as error:
+        what = error.msg.removesuffix(" starting at")
         raise ArgumentsError(
-            f"The arguments are not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}. "
+            f"The arguments are not valid JSON: {what} at line {error.lineno}, column {error.colno}. "
             "Send one JSON object."
         ) from None
     except (ValueError, RecursionError):

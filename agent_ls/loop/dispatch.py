@@ -7,14 +7,14 @@ that only after the call has got its result and its end event.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from anyio import get_cancelled_exc_class
 
 from agent_ls.environments.base import Attribution, ExecutionEnvironment, Stream
-from agent_ls.environments.effects import CommandEffect
-from agent_ls.environments.errors import EnvError
+from agent_ls.environments.effects import CommandEffect, NoEffect, ReadEffect
+from agent_ls.environments.errors import EnvError, OutsideBoundsError
 from agent_ls.llm.messages import ToolCallPart, ToolResultPart
 from agent_ls.loop.approval import ApprovalQuestion, Approver, Denied
 from agent_ls.loop.arguments import ArgumentsError, parse_arguments
@@ -144,28 +144,38 @@ class Dispatcher:
 
         When a person was asked, time has passed: the effect is computed again, and asked again if it moved.
         """
-        prepared: Prepared = await tool.prepare(arguments, context)
+        summary = _summary(call.part, tool, arguments)
+        question = ApprovalQuestion(call.event_id, self._hub.turn_id, tool.name, summary, NoEffect())
+        prepared = await self._prepared(question, tool, arguments, context)
         for _ in range(MAX_ASKS):
-            decision = await self._approver.decide(
-                ApprovalQuestion(
-                    call_id=call.event_id,
-                    turn_id=self._hub.turn_id,
-                    tool=tool.name,
-                    summary=_summary(call.part, tool, arguments),
-                    effect=prepared.effect,
-                )
-            )
+            if isinstance(prepared, ToolOutput):
+                return prepared
+            decision = await self._approver.decide(replace(question, effect=prepared.effect))
             if isinstance(decision, Denied):
-                return _error(f"Permission denied: {decision.reason}", "permission_denied")
+                return _denied(decision)
             if not decision.asked:
                 return prepared
             digest = prepared.effect.digest
-            prepared = await tool.prepare(arguments, context)
-            if prepared.effect.digest == digest:
+            prepared = await self._prepared(question, tool, arguments, context)
+            if isinstance(prepared, Prepared) and prepared.effect.digest == digest:
                 return prepared
         return _error(
             "What this would change kept moving while it was approved. Look again, then retry.", "stale"
         )
+
+    async def _prepared(
+        self, question: ApprovalQuestion, tool: Tool[Any], arguments: Arguments, context: ToolContext
+    ) -> Prepared | ToolOutput:
+        """Looking is an effect too, where it leads out of bounds: then that is asked about first."""
+        for _ in range(MAX_ASKS):
+            try:
+                prepared: Prepared = await tool.prepare(arguments, context)
+                return prepared
+            except OutsideBoundsError as error:
+                decision = await self._approver.decide(replace(question, effect=ReadEffect((error.path,))))
+                if isinstance(decision, Denied):
+                    return _denied(decision)
+        return _error("This needs to look at too many places outside the workspace.", "permission_denied")
 
     async def _run(self, call: Call, prepared: Prepared) -> ToolOutput:
         effect = prepared.effect
@@ -262,7 +272,10 @@ def parse_call(part: ToolCallPart, profile: ProviderProfile) -> Parsed:
     try:
         return Parsed(tool, parse_arguments(part.arguments, tool.arguments), ToolOutput(""))
     except ArgumentsError as error:
-        return Parsed(tool, None, _error(f"Invalid arguments for tool: {part.name}\n{error}", "validation"))
+        text = f"Invalid arguments for tool: {part.name}\n{error}"
+        return Parsed(
+            tool, None, ToolOutput(text, is_error=True, error_kind="validation", summary=str(error))
+        )
 
 
 def shell_limits(profile: ProviderProfile, config: SessionConfig) -> ShellLimits:
@@ -292,6 +305,10 @@ def _had_effect(output: ToolOutput, tool: Tool[Any] | None) -> bool:
     """A command that ran and failed has done something all the same."""
     ran = not output.is_error or output.exit_code is not None
     return ran and tool is not None and tool.category != "read"
+
+
+def _denied(decision: Denied) -> ToolOutput:
+    return _error(f"Permission denied: {decision.reason}", "permission_denied")
 
 
 def _error(text: str, kind: str) -> ToolOutput:

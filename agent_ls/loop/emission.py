@@ -101,10 +101,11 @@ class EventHub:
                 subscription.push(encoded)
 
     def append(self, kind: DeltaKind, part_id: str, text: str, name: str = "") -> None:
-        """A piece of a part: its delta goes on where the part ends."""
+        """A piece of a part: its delta goes on where the part ends. `name` "" is the name that it was opened with."""
         if text:
             part = self._open.get(part_id)
-            self.emit_delta(Delta(kind, part_id, part.length if part else 0, text, name))
+            length, opened_as = (part.length, part.name) if part else (0, "")
+            self.emit_delta(Delta(kind, part_id, length, text, name or opened_as))
 
     def open_part(self, kind: DeltaKind, part_id: str, name: str = "") -> OpenPart:
         part = self._open[part_id] = OpenPart(kind, name)

@@ -45,7 +45,7 @@ class StateChanged:
 
 @dataclass(frozen=True, slots=True)
 class UserInput:
-    """`parts` is the input as the client gave it (PROTOCOL, agent/submit), `text` what the model is told."""
+    """`text` is what the model is told: the parts of agent/submit as one text. `queued_id` "": it never waited."""
 
     kind: ClassVar[str] = "user_input"
     text: str
@@ -265,7 +265,7 @@ class ApprovalRequested:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalResolved:
-    """`decided_by`: a client's key, `policy`, `headless`, or `interrupt`."""
+    """`decided_by`: a client's id, `terminal`, `headless`, or `interrupt` (the turn or the process ended first)."""
 
     kind: ClassVar[str] = "approval_resolved"
     request_id: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 
 from agent_ls.llm.errors import (
     AccessDeniedError,
@@ -45,11 +46,21 @@ class Failure:
 
 def failure_of(error: LlmError) -> Failure:
     """An error after which no further attempt is made."""
-    hint = error.hint or next((words for kind, words in _HINTS if isinstance(error, kind)), _RETRY_HINT)
+    hint = _wait_hint(error) or error.hint
+    hint = hint or next((words for kind, words in _HINTS if isinstance(error, kind)), _RETRY_HINT)
     event = Error(str(error) or error.kind, error.kind, hint, error.retryable)
     if isinstance(error, ContextLengthError):
         return Failure(event, closes=False, warning=CONTEXT_WARNING)
     return Failure(event, closes=isinstance(error, ProviderError) and not error.retryable)
+
+
+def _wait_hint(error: LlmError) -> str:
+    """How long the provider asks to wait, "" when it does not say; rounded up, so that it is long enough."""
+    wait_s = ceil(error.retry_after_s or 0)
+    if not wait_s:
+        return ""
+    words = f"{wait_s} s" if wait_s < 120 else f"{ceil(wait_s / 60)} minutes"
+    return f"The provider asks to wait {words}; then send the message again."
 
 
 def internal_error(error: Exception) -> Error:

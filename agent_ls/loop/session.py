@@ -8,7 +8,7 @@ session is CLOSED.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 import anyio
@@ -76,7 +76,9 @@ class Session:
         config: SessionConfig,
         restored: Restored | None = None,
         prompts: PromptSource | None = None,
+        before_end: Callable[[], object] = lambda: None,
     ) -> None:
+        """`before_end` is called when a turn or the session is about to end: last events are emitted there."""
         self.id = session_id
         self.profile = profile
         self.config = config
@@ -87,6 +89,7 @@ class Session:
         self._inbox = Inbox(known.steers, known.queue)
         self._loop = TurnLoop(session_id, self._ports, self._hub, self._inbox, lambda: self.config, known)
         self._loop.keep_prompt(profile)
+        self._before_end = before_end
         self._answers = dict(known.answers)
         self._state: State = "IDLE"
         self._has_started = False
@@ -102,6 +105,11 @@ class Session:
     @property
     def state(self) -> State:
         return self._state
+
+    @property
+    def is_closing(self) -> bool:
+        """CLOSED, or on the way there: it takes no input any more."""
+        return self._is_closing or self._state == "CLOSED"
 
     @property
     def last_seq(self) -> int:
@@ -200,7 +208,7 @@ class Session:
 
     def abort(self) -> None:
         """The session ends (CLOSED), and its turn first. It can be resumed from its log."""
-        if self._state == "CLOSED" or self._is_closing:
+        if self.is_closing:
             return
         self._is_closing = True
         if self._state == "PROCESSING":
@@ -223,7 +231,7 @@ class Session:
 
     def emit(self, event: RecordedEvent) -> Envelope:
         """Numbers, records and publishes an event; for those who know more of the session's world (ledger, desk)."""
-        self._start()
+        self.start()
         return self._hub.emit(event)
 
     def emit_delta(self, delta: Delta) -> None:
@@ -239,9 +247,31 @@ class Session:
 
     # --- its life
 
+    def start(self) -> None:
+        """SESSION_START comes before everything, after what a cut turn of a resumed session still lacked.
+
+        Done by `run` and by the first event at the latest; whoever opens a stored session may want it told at once.
+        """
+        if self._has_started:
+            return
+        self._has_started = True
+        if self._restored:
+            self._loop.settle(self._restored.settlement)
+        self._hub.emit(
+            SessionStart(
+                provider=self.profile.id,
+                model=self.profile.model,
+                working_directory=self._ports.environment.working_directory(),
+                resumed=self._restored is not None,
+                is_walkthrough=self.profile.id == WALKTHROUGH,
+            )
+        )
+        if self._restored and self._restored.was_closed:
+            self._hub.emit(StateChanged("IDLE"))
+
     async def run(self) -> None:
         """Works off inputs until the session is CLOSED. Cancelling it closes the session in good order (R2)."""
-        self._start()
+        self.start()
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._hub.keep_partials)
@@ -298,27 +328,8 @@ class Session:
         self._hub.emit(failure.error)
         self._is_closing = self._is_closing or failure.closes
 
-    def _start(self) -> None:
-        """SESSION_START comes before everything, after what a cut turn of a resumed session still lacked."""
-        if self._has_started:
-            return
-        self._has_started = True
-        if self._restored:
-            self._loop.settle(self._restored.settlement)
-        self._hub.emit(
-            SessionStart(
-                provider=self.profile.id,
-                model=self.profile.model,
-                working_directory=self._ports.environment.working_directory(),
-                resumed=self._restored is not None,
-                is_walkthrough=self.profile.id == WALKTHROUGH,
-            )
-        )
-        if self._restored and self._restored.was_closed:
-            self._hub.emit(StateChanged("IDLE"))
-
     def _begin(self, item: Input) -> TurnId:
-        self._start()
+        self.start()
         self._has_input = True
         turn_id = TurnId(new_id("t"))
         self._hub.turn_id = turn_id
@@ -337,6 +348,7 @@ class Session:
 
     def _settle(self, reason: EndReason) -> None:
         """The turn is over: nothing of it is told after PROCESSING_END."""
+        self._before_end()
         self._has_input = False
         self._stop = None
         self._scope = None
@@ -351,6 +363,7 @@ class Session:
         if self._has_input:
             self._settle(self._stop or "interrupted")
         elif self._state != "CLOSED":
+            self._before_end()
             self._end_reason = "completed"
             self._set_state("CLOSED")
         self._hub.emit(SessionEnd(self._state, self._end_reason))
@@ -383,7 +396,7 @@ class Session:
         return queued_id
 
     def _demand_open(self) -> None:
-        if self._is_closing or self._state == "CLOSED":
+        if self.is_closing:
             raise SessionClosedError(self.id)
 
     def _answered(self, client_key: str) -> Submitted | None:

@@ -13,7 +13,7 @@ A path is judged as given *and* as resolved (symlinks followed): the stricter an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import path as ospath
 from typing import Literal, TypeAlias, assert_never
@@ -26,7 +26,8 @@ from agent_ls.environments.effects import (
     ReadEffect,
     WriteEffect,
 )
-from agent_ls.policy.rules import DENIED_HOME_FOLDERS, SENSITIVE_NAMES, never_silent
+from agent_ls.policy.places import Places
+from agent_ls.policy.rules import never_silent
 
 Mode: TypeAlias = Literal["plan", "ask", "edits", "full"]
 Scope: TypeAlias = Literal["turn", "session"]
@@ -67,8 +68,8 @@ Judgement: TypeAlias = Allow | Ask | Refuse
 class Situation:
     """What is known besides the effect.
 
-    `roots` and `home` are absolute and resolved. `resolved` maps each path of the effect to its real path.
-    `grants` are ids of rules that the user stored and that still hold.
+    `roots` and `home` as in Places. `resolved` maps each path of the effect to its real path. `grants` are ids of
+    rules that the user stored and that still hold.
     """
 
     mode: Mode
@@ -76,6 +77,19 @@ class Situation:
     home: str
     grants: frozenset[str] = frozenset()
     resolved: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def places(self) -> Places:
+        return Places(self.roots, self.home)
+
+    def views(self, paths: Sequence[str]) -> Iterator[str]:
+        """Each path as resolved, and as given with `..` folded: the real one is what is shown and granted."""
+        for path in paths:
+            given = ospath.normpath(path)
+            real = self.resolved.get(path, given)
+            yield real
+            if given != real:
+                yield given
 
 
 def judge(effect: Effect, situation: Situation) -> Judgement:
@@ -97,13 +111,15 @@ def judge(effect: Effect, situation: Situation) -> Judgement:
 def _judge_read(paths: Sequence[str], situation: Situation) -> Judgement:
     if denied := _denied(paths, situation):
         return Refuse(f"{denied} holds credentials; agent-ls never reads it")
-    outside = _outside(paths, situation)
+    outside = [view for path in paths if (view := _outside([path], situation))]
     if not outside:
         return Allow("inside the workspace")
-    rule = Rule(f"read:{outside}", f"Allow reading {outside} in this session", "session")
-    if rule.id in situation.grants:
+    rules = [Rule(f"read:{view}", f"Allow reading {view} in this session", "session") for view in outside]
+    asked = [rule for rule in rules if rule.id not in situation.grants]
+    if not asked:
         return Allow("allowed by the user in this session")
-    return Ask(f"{outside} is outside the workspace", (rule,))
+    # A rule is what the user reads: with several places none of them would say it all.
+    return Ask(f"{outside[0]} is outside the workspace", tuple(asked) if len(asked) == 1 else ())
 
 
 def _judge_write(paths: Sequence[str], deletes: bool, situation: Situation) -> Judgement:
@@ -145,36 +161,17 @@ def _judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
     return Ask("commands are asked about in this mode", rules)
 
 
-def _views(path: str, situation: Situation) -> set[str]:
-    """The path as given (`..` folded) and as resolved."""
-    return {ospath.normpath(path), situation.resolved.get(path, ospath.normpath(path))}
-
-
-def _below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/\\") + ospath.sep)
-
-
 def _outside(paths: Sequence[str], situation: Situation) -> str:
-    """The first path with a view that lies in no root, "" when all lie inside."""
-    for path in paths:
-        for view in _views(path, situation):
-            if not any(_below(view, root) for root in situation.roots):
-                return view
-    return ""
+    """The first view that lies in no root, "" when all lie inside."""
+    places = situation.places
+    return next((view for view in situation.views(paths) if not places.is_inside(view)), "")
 
 
 def _denied(paths: Sequence[str], situation: Situation) -> str:
-    folders = [ospath.join(situation.home, name) for name in DENIED_HOME_FOLDERS]
-    for path in paths:
-        for view in _views(path, situation):
-            if any(_below(view, folder) for folder in folders):
-                return view
-    return ""
+    places = situation.places
+    return next((view for view in situation.views(paths) if places.is_denied(view)), "")
 
 
 def _sensitive(paths: Sequence[str], situation: Situation) -> str:
-    for path in paths:
-        for view in _views(path, situation):
-            if any(part in SENSITIVE_NAMES for part in view.split(ospath.sep)):
-                return view
-    return ""
+    places = situation.places
+    return next((view for view in situation.views(paths) if places.is_sensitive(view)), "")

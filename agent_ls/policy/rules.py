@@ -25,6 +25,8 @@ NEVER_SILENT_PHRASES = (
     (re.compile(r"\|\s*(sudo\s+)?(ba|z|da|k)?sh\b"), "a pipe into a shell"),
     (re.compile(r"(^|[\s;&|])>\s*/"), "a redirection to an absolute path"),
     (re.compile(r"\b(npm|pnpm|yarn|pip3?|gem|cargo)\b.*\bpublish\b"), "publishing"),
+    (re.compile(r"(^|[\s/~'\"=])\.(ssh|gnupg|aws|azure|kube|netrc|git-credentials|password-store)\b", re.IGNORECASE),
+     "the name of a place that holds credentials"),
 )  # fmt: skip
 
 SENSITIVE_NAMES = frozenset(
@@ -36,8 +38,13 @@ SENSITIVE_NAMES = frozenset(
     )
 )  # fmt: skip
 
-DENIED_HOME_FOLDERS = (".ssh", ".gnupg", ".aws", ".kube", ".config/gcloud", ".password-store")
+DENIED_HOME_PLACES = (
+    ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker/config.json", ".config/gcloud", ".config/gh",
+    ".password-store", ".netrc", ".git-credentials",
+)  # fmt: skip
 """Below the user's home: never read or written, in no mode (X6)."""
+
+DENIED_FILES = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers")
 
 
 def never_silent(command: str) -> str:

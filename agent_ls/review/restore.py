@@ -17,10 +17,14 @@ from agent_ls.text import split_lines
 
 @dataclass(frozen=True, slots=True)
 class StoredHunk:
-    """A hunk as it was stored last, with the lines that stood at it then."""
+    """A hunk as it was stored last, with the lines that stood at it then.
+
+    `is_placed`: its place is that in the current text; it need not be looked for.
+    """
 
     hunk: LedgerHunk
     lines: Lines
+    is_placed: bool = False
 
 
 def restore(
@@ -28,10 +32,9 @@ def restore(
 ) -> FileLedger:
     """The ledger with the open hunks of `stored`, as far as they can be found in `current_text`.
 
-    `is_unchanged`: the file is known (by its hash) to be as it was when the hunks were stored, so that their
-    positions hold. Otherwise a hunk is where its lines, or the agent's, occur exactly once and on no other hunk's
-    lines; if only its base lines occur, exactly once, it is `gone`; else it is `stale`. What was kept, undone or
-    stale stays so.
+    `is_unchanged`: the file is known (by its hash) to be as it was when the hunks were stored, so that all of them are
+    placed. One that is not is where its lines, or the agent's, occur exactly once and on no other hunk's lines; if
+    only its base lines occur, exactly once, it is `gone`; else it is `stale`. What was kept, undone or stale stays so.
     """
     lines = None if current_text is None else tuple(split_lines(current_text))
     awaiting = [item for item in stored if _can_be_placed(item.hunk)]
@@ -64,18 +67,22 @@ def _whole(empty: FileLedger, item: StoredHunk, others: Sequence[StoredHunk]) ->
 def _placed(
     empty: FileLedger, awaiting: Sequence[StoredHunk], lines: Lines, *, is_unchanged: bool
 ) -> FileLedger:
+    sure: list[_Found] = []
     found: list[_Found] = []
     lost: list[LedgerHunk] = []
     for item in awaiting:
-        place = _kept_place(item, lines) if is_unchanged else _find(item, lines)
+        is_placed = is_unchanged or item.is_placed
+        place = _kept_place(item, lines) if is_placed else _find(item, lines)
         if isinstance(place, _Found):
-            found.append(place)
+            (sure if is_placed else found).append(place)
         else:
             lost.append(_as(item.hunk, place))
-    apart = _apart([place for place in found if place.piece.is_open], [])
-    # A gone hunk only waits for a redo: it must not cost an open one its place.
-    apart = _apart([place for place in found if not place.piece.is_open], apart)
-    lost += [_lost(place.hunk) for place in found if place not in apart]
+    apart: list[_Found] = []
+    # What had to be looked for must not cost a placed hunk its place; nor a gone one, which only waits for a redo, an
+    # open one.
+    for some in (sure, [it for it in found if it.piece.is_open], [it for it in found if not it.piece.is_open]):
+        apart = _apart(some, apart)
+    lost += [_lost(place.hunk) for place in (*sure, *found) if place not in apart]
     pieces: list[Piece] = []
     at = 0
     for place in apart:

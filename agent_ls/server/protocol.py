@@ -290,7 +290,7 @@ class FileHunks(Wire):
 
 
 class Hunks(Params):
-    """Open hunks (proposed, pending, edited, stale), all or those of one session, file or turn."""
+    """Open hunks (pending, edited), all or those of one session, file or turn."""
 
     method: ClassVar[str] = "agent/hunks"
     session_id: str | None = None

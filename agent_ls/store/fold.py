@@ -14,6 +14,7 @@ from agent_ls.loop.events import (
     AssistantTextEnd,
     AssistantTextStart,
     Envelope,
+    FileChange,
     ProcessingEnd,
     QueueChanged,
     ReasoningEnd,
@@ -34,6 +35,7 @@ from agent_ls.loop.ids import SteerId
 from agent_ls.loop.inbox import Input, Steer
 from agent_ls.loop.restored import Submitted
 from agent_ls.loop.turns import AssistantTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
+from agent_ls.store.journal import Intent, Standing
 
 
 @dataclass(slots=True)
@@ -56,7 +58,11 @@ class Round:
 
 @dataclass(slots=True)
 class Fold:
-    """Fed with records in the order of the log. `turn_id` is that of the turn which has not ended, or ""."""
+    """Fed with records in the order of the log. `turn_id` is that of the turn which has not ended, or "".
+
+    `intents` are those of calls that have not ended, `filed` the call and path of the changes that such calls have
+    told. `standings` are by path. `notices` are those that the model has not been told.
+    """
 
     turns: list[Turn] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
@@ -79,6 +85,10 @@ class Fold:
     begun: set[str] = field(default_factory=set)
     call_ids: set[str] = field(default_factory=set)
     answers: dict[str, Submitted] = field(default_factory=dict)
+    intents: list[Intent] = field(default_factory=list)
+    filed: set[tuple[str, str]] = field(default_factory=set)
+    standings: dict[str, Standing] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
 
     def turn(self, turn: Turn) -> None:
         self.turns.append(turn)
@@ -93,6 +103,8 @@ class Fold:
                 self.untold_input = turn
             case SteeringTurn(source="user", content=text):
                 self._steer_is_in_history(text)
+            case SteeringTurn(source="review", content=text) if text in self.notices:
+                self.notices.remove(text)
             case _:
                 pass
 
@@ -113,6 +125,9 @@ class Fold:
         else:
             self.outputs[part_id] = self.outputs.get(part_id, "")[:offset] + text
 
+    def stand(self, standing: Standing) -> None:
+        self.standings[standing.path] = standing
+
     def event(self, envelope: Envelope) -> None:
         self.turn_id = envelope.turn_id or self.turn_id
         match envelope.event:
@@ -130,8 +145,13 @@ class Fold:
                     self.round.starts[start.index] = start
             case ToolCallEnd() as end:
                 self.outputs.pop(output_part(end.call_id), None)
+                # What it changed has been told by now, and what it had not changed then, it never did.
+                self.intents = [intent for intent in self.intents if intent.call_id != end.call_id]
+                self.filed = {(call_id, path) for call_id, path in self.filed if call_id != end.call_id}
                 if self.round:
                     self.round.ends[end.call_id] = end
+            case FileChange(call_id=call_id, path=path):
+                self.filed.add((call_id, path))
             case ApprovalRequested() as request:
                 self.approvals[request.request_id] = request
             case ApprovalResolved(request_id=request_id):

@@ -10,6 +10,7 @@ from typing import Any
 from agent_ls.loop import event_codec
 from agent_ls.store.errors import BadSessionError
 from agent_ls.store.fold import Fold
+from agent_ls.store.journal import intent_from_json, standing_from_json
 from agent_ls.store.log import Header, parse_header
 from agent_ls.store.records import turn_from_json
 
@@ -108,5 +109,11 @@ class _Reading:
             self.fold.partial(partial)
         elif config := record.get("config"):
             self.fold.config.update(config)
+        elif intent := record.get("intent"):
+            self.fold.intents.append(intent_from_json(intent))
+        elif standing := record.get("ledger"):
+            self.fold.stand(standing_from_json(standing))
+        elif isinstance(notice := record.get("notice"), str):
+            self.fold.notices.append(notice)
         elif isinstance(prompt := record.get("prompt"), str):
             self.fold.prompt = prompt

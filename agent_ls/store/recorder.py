@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from agent_ls.llm.messages import JsonValue
@@ -13,6 +13,7 @@ from agent_ls.loop.emission import output_part
 from agent_ls.loop.events import AssistantTextEnd, Envelope, ProcessingEnd, ReasoningEnd, ToolCallEnd
 from agent_ls.loop.turns import Turn
 from agent_ls.store.errors import UnknownOutputError
+from agent_ls.store.journal import Intent, Standing
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, SessionLog, event_record, make_private_folder, record
 from agent_ls.store.records import turn_to_json
 
@@ -57,6 +58,18 @@ class StoreRecorder:
     def config(self, settings: Mapping[str, JsonValue]) -> None:
         """Settings of the session as its face knows them; a resume gets the last of each name."""
         self._log.append(record("config", settings))
+
+    def intents(self, intents: Sequence[Intent]) -> None:
+        """Files that are about to be written: said before, so that a kill in between loses no hunk."""
+        self._log.append(*(record("intent", intent.to_json()) for intent in intents))
+
+    def ledger(self, standing: Standing) -> None:
+        """Where the session's hunks of a file stand now; a resume goes by the last of each path."""
+        self._log.append(record("ledger", standing.to_json()))
+
+    def notice(self, text: str) -> None:
+        """What waits to be told to the model; it is told once a steering turn of source `review` holds it."""
+        self._log.append(record("notice", text))
 
     def output(self, call_id: str, text: str) -> str:
         """The reference to read it by, "" when it could not be kept."""

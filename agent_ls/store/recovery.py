@@ -6,7 +6,7 @@ is answered with no. Nothing is started again by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from agent_ls.llm.messages import Message, Role, TextPart, ToolCallPart, ToolResultPart
 from agent_ls.llm.requests import FinishReason, Usage
@@ -38,15 +38,18 @@ CUT = "Interrupted: agent-ls ended before this call did. It may have had part of
 NEVER_RUN = "Not run: interrupted, agent-ls ended before this call began."
 
 
-def recover(stored: StoredSession, now: str) -> Restored:
-    """What the live session goes on with. `now` is the time of the turns that are added, ISO 8601."""
+def recover(stored: StoredSession, now: str, found: Sequence[RecordedEvent] = ()) -> Restored:
+    """What the live session goes on with. `now` is the time of the turns that are added, ISO 8601.
+
+    `found` is what only the files could tell of the cut turn; it comes before the ends of the calls that did it.
+    """
     fold = stored.fold
     call_ids = CallIds(fold.call_ids)
     calls = list(_settled_calls(fold, fold.round, call_ids)) if fold.round else []
     turns: list[Turn] = [*_said(fold, now)]
     if fold.round:
         turns.append(ToolResultsTurn(tuple(result for result, _ in calls), now))
-    ends = (*_told(fold), *(event for _, added in calls for event in added))
+    ends = (*_told(fold), *found, *(event for _, added in calls for event in added))
     return Restored(
         turns=tuple(fold.turns),
         last_seq=stored.last_seq,

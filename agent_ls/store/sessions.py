@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_ls.store import locks
+from agent_ls.store import blobs, locks
 from agent_ls.store.errors import StoreError
-from agent_ls.store.layout import Layout, SessionSummary, lock_path, log_path, outputs_path
+from agent_ls.store.layout import Layout, SessionSummary, blobs_path, lock_path, log_path, outputs_path
 from agent_ls.store.locks import SessionLock
 from agent_ls.store.log import Header, SessionLog, make_private_folder
 from agent_ls.store.reader import StoredSession, read_session
@@ -28,6 +28,14 @@ class OpenSession:
         """The log, then the lock. May be called again."""
         self.recorder.close()
         self.lock.release()
+
+    def keep(self, data: bytes) -> str:
+        """As blobs.keep."""
+        return blobs.keep(blobs_path(self.folder), data)
+
+    def kept(self, name: str) -> bytes | None:
+        """As blobs.kept."""
+        return blobs.kept(blobs_path(self.folder), name)
 
     def output(self, output_ref: str, offset: int, limit: int) -> bytes:
         """As recorder.read_output."""

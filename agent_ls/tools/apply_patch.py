@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from agent_ls.environments.base import FileWrite
-from agent_ls.environments.errors import EnvError, NotAFileError, PathNotFoundError
+from agent_ls.environments.errors import EnvError, NotAFileError, OutsideBoundsError, PathNotFoundError
 from agent_ls.patch.errors import PatchError
 from agent_ls.patch.hunks import ChangeSet, FileChange
 from agent_ls.patch.v4a_apply import Contents, Unreadable, parse, plan
@@ -87,6 +87,8 @@ async def _content(path: str, context: ToolContext) -> Contents:
         return await context.environment.read_bytes(absolute(path, context.environment))
     except PathNotFoundError:
         return None
+    except OutsideBoundsError:
+        raise  # not the patch's fault: a person may allow it
     except NotAFileError as error:
         return Unreadable(str(error), "IS_DIRECTORY")
     except EnvError as error:

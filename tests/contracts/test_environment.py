@@ -1,4 +1,7 @@
-"""What every ExecutionEnvironment promises (the docstrings of environments.base), asked of every implementation."""
+"""What every ExecutionEnvironment promises (the docstrings of environments.base), asked of every implementation.
+
+Long because it is one contract: whoever writes an environment runs, and reads, this one file.
+"""
 
 from __future__ import annotations
 

@@ -141,6 +141,7 @@ async def test_bytes_that_are_no_text_are_not_put_into_a_document(content: bytes
     assert host.text(A) == "a\n"
 
 
+@pytest.mark.req("R5")
 async def test_half_a_surrogate_pair_from_a_client_survives_an_edit_elsewhere() -> None:
     environment, host, _ = make({}, {A: "a\ud800\nb\n"})
     before = await environment.read_bytes(A)

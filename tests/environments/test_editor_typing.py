@@ -24,7 +24,7 @@ from tests.support.lying_client import (
     WORST,
     LyingEditor,
     Quirks,
-    TestHost,
+    ThinHost,
     VirtualClock,
 )
 
@@ -82,7 +82,7 @@ class Play:
     random: Random
     clock: VirtualClock
     editor: LyingEditor
-    host: TestHost
+    host: ThinHost
     environment: EditorEnvironment
     agent: Agent
 
@@ -118,7 +118,7 @@ class Play:
 async def play(seed: int, quirks: Quirks) -> Play:
     random, clock = Random(seed), VirtualClock()
     editor = LyingEditor(clock, random, quirks, TEXT)
-    host = TestHost(clock, editor, PATH)
+    host = ThinHost(clock, editor, PATH)
     environment = EditorEnvironment(MemoryEnvironment({PATH: TEXT}), host)
     played = Play(random, clock, editor, host, environment, Agent(random))
     editor.type_for(60)

@@ -97,7 +97,7 @@ async def test_missing_provider_is_named_with_its_variable_and_the_walkthrough()
     with pytest.raises(ConfigurationError, match="ANTHROPIC_API_KEY") as raised:
         await client.complete(replace(ASK, provider="anthropic"))
     assert "walkthrough" in str(raised.value)
-    assert "--provider walkthrough" in raised.value.hint
+    assert "agent-ls demo" in raised.value.hint
     with pytest.raises(ConfigurationError, match="no provider named nobody; known are anthropic, openai"):
         client.stream(replace(ASK, provider="nobody"))
     await client.close()

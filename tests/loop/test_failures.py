@@ -171,3 +171,14 @@ async def test_an_error_after_a_tool_round_leaves_the_round_whole() -> None:
         await b.ended.wait()
         assert problem_of(b.session.history.messages("")) == ""
     assert [turn.type for turn in b.recorder.turns] == ["user", "assistant", "tool_results"]
+
+
+@pytest.mark.req("U8")
+@pytest.mark.parametrize(("wait_s", "words"), [(90.2, "91 s"), (3600.0, "60 minutes")])
+async def test_a_wait_too_long_to_be_made_is_told(wait_s: float, words: str) -> None:
+    limited = errors.RateLimitError("Slow down.", retry_after_s=wait_s)
+    async with bench(FakeProvider([error(limited)])) as b:
+        await b.say("go")
+    (told,) = b.recorder.of(Error)
+    assert b.recorder.of(Retry) == []
+    assert words in told.hint

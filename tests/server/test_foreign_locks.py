@@ -48,6 +48,7 @@ def test_a_swap_file_holds_the_file_when_its_editor_has_unsaved_changes(
         ("me@elsewhere.example.4", True),
         ("whatever", False),
     ],
+    ids=["alive", "dead", "another machine", "no lock"],
 )
 def test_an_emacs_lock_holds_the_file_while_its_editor_may_live(
     tmp_path: Path, owner: str, held: bool

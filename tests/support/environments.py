@@ -13,6 +13,7 @@ from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 from agent_ls.environments.wrappers.read_only import ReadOnlyEnvironment
 from tests.support.fake_editor_host import FakeEditorHost
@@ -40,6 +41,16 @@ class EnvironmentFactory:
 def local(folder: Path, files: Mapping[str, str | bytes], ripgrep: str | None = None) -> LocalEnvironment:
     write_files(folder, files)
     return LocalEnvironment(str(folder), terminate_grace_ms=SHORT_GRACE_MS, ripgrep=ripgrep)
+
+
+class NoBounds:
+    """Everything may be done: the wrapper must then change no answer."""
+
+    def demand_readable(self, path: str) -> None:
+        return None
+
+    def demand_writable(self, path: str, call_id: str) -> None:
+        return None
 
 
 def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
@@ -80,6 +91,7 @@ FACTORIES = [
     EnvironmentFactory(
         "read-only", lambda folder, files: ReadOnlyEnvironment(local(folder, files)), writes=False
     ),
+    EnvironmentFactory("bounded", lambda folder, files: BoundedEnvironment(local(folder, files), NoBounds())),
     EnvironmentFactory(
         "editor with nothing open",
         lambda folder, files: EditorEnvironment(local(folder, files), FakeEditorHost()),

@@ -177,17 +177,17 @@ class FramedClient:
     async def _answer(self, message: dict[str, Any]) -> None:
         handler = self.handlers.get(message["method"])
         answer: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
-        if handler is None:
-            answer["error"] = {"code": -32601, "message": "method not found"}
-        else:
-            try:
-                answer["result"] = await handler(message.get("params"))
-            except ResponseError as error:
-                answer["error"] = {"code": error.code, "message": error.message}
         try:
+            if handler is None:
+                answer["error"] = {"code": -32601, "message": "method not found"}
+            else:
+                try:
+                    answer["result"] = await handler(message.get("params"))
+                except ResponseError as error:
+                    answer["error"] = {"code": error.code, "message": error.message}
             await self.send(answer)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            return  # the server is gone
+            return  # the server is gone, perhaps while the handler told it of a change
 
     # -- the usual beginning and end
 

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -69,6 +69,8 @@ class Nvim:
         self._attributes = [[0] * columns for _ in range(rows)]
         self.highlights: dict[int, dict[str, Any]] = {0: {}}
         argv = [find_nvim(), "--headless", "--clean", "-n", "--listen", str(self.home / "rpc.sock")]
+        # Else the first Python file waits a second or more, while Neovim looks for a Python with its own package.
+        argv += ["--cmd", "let g:loaded_python3_provider = 0"]
         if not hit_enter:
             argv += ["--cmd", "set messagesopt=wait:0,history:500"]
         for path in runtime_path:
@@ -118,6 +120,12 @@ class Nvim:
         while self.mode() != mode:
             self._pause(end, f"mode {mode!r}, it is {self.mode()!r}")
 
+    def wait_until(self, condition: Callable[[], bool], waited_for: str) -> None:
+        """For what only a look from outside can tell."""
+        end = time.monotonic() + DEADLINE_S
+        while not condition():
+            self._pause(end, waited_for)
+
     def lines(self, buffer: int = 0) -> list[str]:
         return list(self.lua("return vim.api.nvim_buf_get_lines(..., 0, -1, false)", buffer))
 
@@ -166,10 +174,17 @@ class Nvim:
 
     def _pause(self, end: float, waited_for: str) -> None:
         if time.monotonic() > end:
-            raise NvimTimeoutError(
-                f"not within {DEADLINE_S} s: {waited_for}\n{self.screen()}\n{self.lsp_log()}"
+            facts = (
+                f"not within {DEADLINE_S} s: {waited_for}",
+                self.screen(),
+                self._messages(),
+                self.lsp_log(),
             )
+            raise NvimTimeoutError("\n".join(facts))
         time.sleep(POLL_S)  # between two looks at a deadline's condition: Neovim cannot tell us when to look
+
+    def _messages(self) -> str:
+        return "" if self.is_blocked() else str(self.nvim.command_output("messages"))
 
     def _pump(self) -> None:
         """Takes in the redraw events that have come. nvim_get_mode answers even when all else hangs."""
@@ -259,6 +274,11 @@ class Nvim:
         self.nvim.loop.run_forever()
         self.nvim.close()
         shutil.rmtree(self.home, ignore_errors=True)
+
+    def kill(self) -> None:
+        """Ends it as a crash does: it can tidy up nothing."""
+        self._process.kill()
+        self.close()
 
     def __enter__(self) -> Nvim:
         return self

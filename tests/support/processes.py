@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -90,4 +91,13 @@ class Fifo:
             while not data.endswith(b"\n"):
                 await anyio.wait_readable(self._descriptor)
                 data += os.read(self._descriptor, 1)
+        return data.decode().removesuffix("\n")
+
+    def next_line(self) -> str:
+        """The same for a test that is not async."""
+        data = b""
+        while not data.endswith(b"\n"):
+            ready, _, _ = select.select([self._descriptor], [], [], LIMIT_SECONDS)
+            assert ready, f"nothing was written to {self.path.name} in {LIMIT_SECONDS} s, but for {data!r}"
+            data += os.read(self._descriptor, 1)
         return data.decode().removesuffix("\n")

@@ -28,8 +28,8 @@ def python_marks(path: Path) -> Iterator[tuple[str, str]]:
         elif isinstance(node, ast.Assign) and any(
             isinstance(target, ast.Name) and target.id == "pytestmark" for target in node.targets
         ):
-            for mark in ast.walk(node.value):
-                yield from ((found, str(place)) for found in _ids(mark))
+            for part in ast.walk(node.value):
+                yield from ((found, str(place)) for found in _ids(part))
 
 
 def _ids(mark: ast.AST) -> list[str]:

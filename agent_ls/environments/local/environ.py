@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
@@ -22,11 +22,26 @@ KEPT_NAMES = frozenset(
 """Always given. From the second line on: where a language's tools and packages are; builds find nothing without."""
 
 
+MIN_SECRET_CHARS = 8
+
+
 def child_environ(
     environ: Mapping[str, str], policy: EnvPolicy = "filtered", added: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """The variables of a child process: those of `environ` that `policy` lets through, then `added` as given."""
     return {name: value for name, value in environ.items() if _passes(name, policy)} | dict(added or {})
+
+
+def without_secrets(environ: Mapping[str, str], secrets: Collection[str]) -> dict[str, str]:
+    """The variables that hold none of these secrets, whatever their names are."""
+    return {
+        name: value for name, value in environ.items() if not any(_holds(value, secret) for secret in secrets)
+    }
+
+
+def _holds(value: str, secret: str) -> bool:
+    # A short one is a local server's dummy: as a part of other values it means nothing.
+    return secret in value if len(secret) >= MIN_SECRET_CHARS else secret == value
 
 
 def _passes(name: str, policy: EnvPolicy) -> bool:

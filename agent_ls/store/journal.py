@@ -1,0 +1,95 @@
+"""What a log keeps of files beside its events: writes about to happen, and where hunks stood. Values and their JSON.
+
+A content is named by its fingerprint: that of its text, where it is text, so that a file is known again whether it is
+read from the disk (with a BOM, in another encoding) or from an editor. This module does not know that files exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from agent_ls.environments.base import sha256
+from agent_ls.text import decode, looks_binary
+
+Place: TypeAlias = tuple[int, int, int, int]
+"""Of a hunk: base_start, base_end, start, end (lines from 0)."""
+
+NO_FILE = ""
+"""The fingerprint of a file that does not exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A file that a call was about to write, as the log knows it before the write (PROTOCOL, Applying).
+
+    `before` and `after` are fingerprints; `preimage` names the blob that holds the old bytes, "" where none is kept.
+    """
+
+    path: str
+    call_id: str
+    turn_id: str
+    before: str
+    after: str
+    preimage: str = ""
+
+    def to_json(self) -> dict[str, str]:
+        return {
+            "path": self.path,
+            "callId": self.call_id,
+            "turnId": self.turn_id,
+            "before": self.before,
+            "after": self.after,
+            "preimage": self.preimage,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where the hunks of a file stood when its text had the fingerprint `text`: place by hunk id."""
+
+    path: str
+    text: str
+    places: Mapping[str, Place]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "path": self.path,
+            "text": self.text,
+            "places": {id_: [*at] for id_, at in self.places.items()},
+        }
+
+
+def intent_from_json(raw: Mapping[str, Any]) -> Intent:
+    """
+    Raises:
+        KeyError: the record is not whole.
+    """
+    names = ("path", "callId", "turnId", "before", "after", "preimage")
+    return Intent(*(str(raw[name]) for name in names))
+
+
+def standing_from_json(raw: Mapping[str, Any]) -> Standing:
+    """
+    Raises:
+        KeyError, TypeError, ValueError: the record is not whole.
+    """
+    places = {str(id_): _place(at) for id_, at in raw["places"].items()}
+    return Standing(str(raw["path"]), str(raw["text"]), places)
+
+
+def _place(raw: Any) -> Place:
+    base_start, base_end, start, end = map(int, raw)
+    return base_start, base_end, start, end
+
+
+def fingerprint(data: bytes | None) -> str:
+    """None: there is no such file."""
+    if data is None:
+        return NO_FILE
+    return sha256(data) if looks_binary(data) else text_fingerprint(decode(data).text)
+
+
+def text_fingerprint(text: str | None) -> str:
+    return NO_FILE if text is None else sha256(text.encode("utf-8", "surrogatepass"))

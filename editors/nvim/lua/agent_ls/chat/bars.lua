@@ -1,0 +1,203 @@
+-- The lines of words around the panel, and the statusline component: what the session does, with which model.
+local config = require("agent_ls.config")
+local session = require("agent_ls.session")
+local snapshot = require("agent_ls.snapshot")
+
+local M = {}
+
+local GLYPHS = { working = "●", waiting = "◆", idle = "○", closed = "■" }
+local WORDS = { working = "working", waiting = "waiting for you", idle = "idle", closed = "closed" }
+local GROUPS = {
+  working = "AgentLsRunning",
+  waiting = "AgentLsAsk",
+  idle = "AgentLsDim",
+  closed = "AgentLsDim",
+}
+
+local FLASH_MS = 5000 -- long enough to be read
+
+local flash ---@type string?
+local flash_timer ---@type uv.uv_timer_t?
+local busy_since ---@type integer?
+local ticker ---@type uv.uv_timer_t?
+
+---@param text string
+---@return string for a statusline
+local function escape(text) return (text:gsub("%%", "%%%%"):gsub("%c", " ")) end
+
+---@param count integer
+---@return string
+local function tokens(count)
+  if count < 1000 then
+    return tostring(count)
+  end
+  if count < 1000000 then
+    return ("%.1fk"):format(count / 1000)
+  end
+  return ("%.1fM"):format(count / 1000000)
+end
+
+---@param s agent_ls.Snapshot
+---@return string
+local function usage(s)
+  local u = s.usage
+  if not u then
+    return ""
+  end
+  local share = u.window > 0 and (" %d%%"):format(math.floor(100 * u.context / u.window + 0.5)) or ""
+  return tokens(u.context) .. share
+end
+
+---@param info agent_ls.SessionInfo
+---@return string
+local function model(info)
+  if info.isWalkthrough then
+    return "walkthrough (no model)"
+  end
+  return info.model ~= "" and info.model or info.provider or ""
+end
+
+---Seconds that the current turn has been working, "" when it has not.
+---@param activity string
+---@return string
+local function elapsed(activity)
+  if activity ~= "working" or not busy_since then
+    return ""
+  end
+  local seconds = math.floor((vim.uv.hrtime() - busy_since) / 1e9)
+  return seconds < 60 and (" %d s"):format(seconds) or (" %d:%02d"):format(seconds / 60, seconds % 60)
+end
+
+---The component for a statusline: "" before there is a session.
+---@return string
+function M.status()
+  local s = session.snapshot()
+  if not s.session then
+    return ""
+  end
+  local activity = snapshot.activity(s)
+  local words = { GLYPHS[activity] .. " " .. WORDS[activity], model(s.session), usage(s) }
+  return "agent-ls " .. table.concat(vim.tbl_filter(function(word) return word ~= "" end, words), " · ")
+end
+
+---@param s agent_ls.Snapshot
+---@return string the session's title, which until it has one is how its first message begins
+local function title_of(s)
+  if s.session and s.session.title ~= "" then
+    return s.session.title
+  end
+  local first = vim.iter(s.items):find(function(item) return item.kind == "user" end)
+  return first and first.text or "agent-ls"
+end
+
+---@return string above the transcript
+function M.title()
+  local s = session.snapshot()
+  local activity = snapshot.activity(s)
+  local state = ("%%#%s#%s %s%s"):format(
+    GROUPS[activity],
+    GLYPHS[activity],
+    WORDS[activity],
+    elapsed(activity)
+  )
+  return (" %%<%s %%=%s%%* "):format(escape(title_of(s)), s.session and state or "")
+end
+
+---@return string between transcript and prompt
+function M.keys()
+  if flash then
+    return "%#AgentLsAsk# " .. escape(flash) .. "%<%*"
+  end
+  if not config.options.hints then
+    return ""
+  end
+  local s = session.snapshot()
+  local activity = snapshot.activity(s)
+  local parts = {}
+  local add = function(action, words)
+    local key = config.key(action)
+    if key then
+      parts[#parts + 1] = ("%%#AgentLsKey#%s%%#AgentLsDim# %s"):format(escape(key), words)
+    end
+  end
+  if #snapshot.pending(s) > 0 then
+    add("prompt_allow", "allow")
+    add("prompt_deny", "deny")
+  else
+    local is_typing = vim.api.nvim_get_mode().mode:match("^i")
+    add(is_typing and "send_insert" or "send", activity == "working" and "steer" or "send")
+  end
+  if activity == "working" or activity == "waiting" then
+    add("stop", "stop")
+  end
+  add("help", "keys")
+  if #s.queue > 0 then
+    parts[#parts + 1] = ("%%#AgentLsAsk#%d queued"):format(#s.queue)
+  end
+  return "%#AgentLsDim# " .. table.concat(parts, "  ") .. "%<%*"
+end
+
+---@return string below the prompt
+function M.facts()
+  local s = session.snapshot()
+  if not s.session then
+    return " "
+  end
+  local to_review = require("agent_ls.review.actions").count()
+  local waiting = to_review > 0 and ("%d to review"):format(to_review) or ""
+  local facts = { model(s.session), s.session.mode or "", usage(s), waiting }
+  if s.session.access == "readOnly" then
+    facts[#facts + 1] = "read only: another editor owns this session"
+  end
+  local shown = vim.tbl_filter(function(word) return word ~= "" end, facts)
+  return " " .. escape(table.concat(shown, " · "))
+end
+
+---@param transcript integer
+---@param prompt integer
+function M.set(transcript, prompt)
+  local call = "%%{%%v:lua.require'agent_ls.chat.bars'.%s()%%}"
+  vim.wo[transcript][0].winbar = call:format("title")
+  vim.wo[transcript][0].statusline = call:format("keys")
+  vim.wo[prompt][0].statusline = call:format("facts")
+  if vim.o.laststatus == 3 then
+    vim.wo[prompt][0].winbar = call:format("keys") -- windows have no statusline of their own then
+  end
+end
+
+local function redraw_status()
+  -- Other windows' statuslines may hold our component too.
+  vim.cmd("redrawstatus!")
+end
+
+---Shows words in place of the keys for a while: in the prompt's Insert mode the message line is not to be had.
+---@param text string
+function M.flash(text)
+  flash = text
+  flash_timer = flash_timer or assert(vim.uv.new_timer())
+  flash_timer:start(
+    FLASH_MS,
+    0,
+    vim.schedule_wrap(function()
+      flash = nil
+      redraw_status()
+    end)
+  )
+  redraw_status()
+end
+
+---Draws the words anew, and keeps their clock running while a turn runs.
+function M.redraw()
+  local is_busy = session.snapshot().state == "PROCESSING"
+  if is_busy and not busy_since then
+    busy_since = vim.uv.hrtime()
+    ticker = ticker or assert(vim.uv.new_timer())
+    ticker:start(1000, 1000, vim.schedule_wrap(redraw_status))
+  elseif not is_busy and busy_since then
+    busy_since = nil
+    ticker:stop()
+  end
+  redraw_status()
+end
+
+return M

@@ -1,0 +1,101 @@
+-- Lines with highlights, as they are put together, and how text from outside becomes fit to be shown. Pure.
+local M = {}
+
+---@class agent_ls.Rendered
+---@field lines string[]
+---@field marks {row: integer, col: integer, opts: table}[] rows count from 0 in `lines`
+
+---@class agent_ls.RenderContext
+---@field width integer columns of the panel
+---@field expanded table<string, boolean> by item id: what the user opened or closed by hand
+---@field hunks table<string, agent_ls.Hunk>
+---@field keys table<string, string|false>
+---@field relative fun(path: string): string
+
+---@alias agent_ls.Chunk {[1]: string, [2]: string?}
+
+---@class agent_ls.Canvas: agent_ls.Rendered
+local Canvas = {}
+Canvas.__index = Canvas
+
+---@return agent_ls.Canvas
+function M.new() return setmetatable({ lines = {}, marks = {} }, Canvas) end
+
+---@param chunks agent_ls.Chunk[]
+---@param opts table? of an extmark at the line's start
+function Canvas:add(chunks, opts)
+  local row, text = #self.lines, ""
+  for _, chunk in ipairs(chunks) do
+    local piece = chunk[1]:gsub("\n", " ")
+    if chunk[2] and piece ~= "" then
+      local mark = { row = row, col = #text, opts = { end_col = #text + #piece, hl_group = chunk[2] } }
+      self.marks[#self.marks + 1] = mark
+    end
+    text = text .. piece
+  end
+  self.lines[row + 1] = text
+  if opts then
+    self.marks[#self.marks + 1] = { row = row, col = 0, opts = opts }
+  end
+end
+
+---@param line string as a program wrote it
+---@return string without colours, and as a terminal would leave it after carriage returns
+function M.plain(line)
+  line = line:gsub("\27%[[%d;:?<=>]*[ -/]*[@-~]", ""):gsub("\27%][^\7\27]*\7?", ""):gsub("\27.", "")
+  line = line:gsub("\r+$", ""):gsub("^.*\r", "")
+  return (line:gsub("[%z\1-\8\11-\31]", ""))
+end
+
+---@param text string
+---@param columns integer
+function M.cut(text, columns)
+  text = M.plain((text:gsub("\n", " ")))
+  if vim.api.nvim_strwidth(text) <= columns then
+    return text
+  end
+  return vim.fn.strcharpart(text, 0, math.max(1, columns - 1)) .. "…"
+end
+
+---Words after a line's end, as many as there is room for.
+---@param text string
+---@param group string
+---@param room integer columns
+---@return table?
+local function at_end(text, group, room)
+  if text == "" or room < 6 then
+    return nil
+  end
+  return {
+    virt_text = { { "  " .. M.cut(text, room - 2), group } },
+    virt_text_pos = "eol",
+    hl_mode = "combine",
+  }
+end
+
+---@param text string
+---@param group string
+---@param width integer columns of the panel
+function Canvas:add_end(text, group, width)
+  local row = #self.lines
+  local opts = at_end(text, group, width - vim.api.nvim_strwidth(self.lines[row]) - 1)
+  if opts then
+    self.marks[#self.marks + 1] = { row = row - 1, col = 0, opts = opts }
+  end
+end
+
+---@param part agent_ls.Part
+---@return integer lines without the empty ones at its end
+function M.line_count(part)
+  local count = #part.lines
+  while count > 0 and part.lines[count]:match("^%s*$") do
+    count = count - 1
+  end
+  return count
+end
+
+---@param count integer
+---@param word string
+function M.plural(count, word) return ("%d %s%s"):format(count, word, count == 1 and "" or "s") end
+
+return M

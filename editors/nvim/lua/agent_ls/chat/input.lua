@@ -1,0 +1,119 @@
+-- The prompt buffer: what is typed there is sent, and comes back when it did not arrive.
+local protocol = require("agent_ls.protocol")
+local scratch = require("agent_ls.scratch")
+local session = require("agent_ls.session")
+local snapshot = require("agent_ls.snapshot")
+
+local api = vim.api
+local ns = api.nvim_create_namespace("agent_ls_input")
+
+local M = {}
+
+local bufnr ---@type integer?
+local sent = {} ---@type string[] what was sent from here, oldest first
+local recalled = 0 -- how far back in `sent` the prompt shows, 0: what is being written
+
+local PLACEHOLDERS = {
+  idle = "What should change?",
+  working = "Steer it while it works…",
+  waiting = "It waits for your answer above.",
+  closed = "Write to go on with this session…",
+}
+
+---@return integer
+function M.buffer()
+  if bufnr and api.nvim_buf_is_loaded(bufnr) then
+    return bufnr
+  end
+  bufnr = scratch.make("agent-ls://prompt", "agent_ls_prompt", bufnr)
+  api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, { buffer = bufnr, callback = M.placeholder })
+  return bufnr
+end
+
+---@return string
+function M.text() return vim.trim(table.concat(api.nvim_buf_get_lines(M.buffer(), 0, -1, false), "\n")) end
+
+---@param text string
+function M.set_text(text)
+  api.nvim_buf_set_lines(M.buffer(), 0, -1, false, vim.split(text, "\n", { plain = true }))
+  M.placeholder()
+end
+
+---Shows what the prompt is for while nothing is in it.
+function M.placeholder()
+  api.nvim_buf_clear_namespace(M.buffer(), ns, 0, -1)
+  if #api.nvim_buf_get_lines(M.buffer(), 0, 2, false) > 1 or M.text() ~= "" then
+    return
+  end
+  local words = PLACEHOLDERS[snapshot.activity(session.snapshot())]
+  api.nvim_buf_set_extmark(M.buffer(), ns, 0, 0, {
+    virt_text = { { words, "AgentLsDim" } },
+    virt_text_pos = "overlay",
+  })
+end
+
+---@param text string
+---@param more table[]? other parts, before the text
+function M.submit(text, more)
+  local input = vim.list_extend(more or {}, { protocol.text_input(text) })
+  if sent[#sent] ~= text then
+    sent[#sent + 1] = text
+  end
+  recalled = 0
+  session.submit(input, function()
+    if M.text() == "" then
+      M.set_text(text)
+    end
+  end)
+end
+
+---Sends what was typed: a new turn when idle, else a steer.
+function M.send()
+  local text = M.text()
+  if text == "" then
+    return
+  end
+  M.set_text("")
+  M.submit(text)
+end
+
+---@param by integer -1: older, 1: newer
+local function recall(by)
+  local at = math.min(math.max(recalled - by, 0), #sent)
+  if at ~= recalled then
+    recalled = at
+    M.set_text(sent[#sent - at + 1] or "")
+  end
+end
+
+---@return boolean what stands in the prompt was written there, and must not give way
+local function is_being_written()
+  local shown = recalled > 0 and sent[#sent - recalled + 1] or ""
+  return M.text() ~= vim.trim(shown)
+end
+
+---@param key "<Up>"|"<Down>"
+---@param by -1|1
+---@param edge fun(): integer line at which the key leaves the text
+local function map_recall(key, by, edge)
+  local run = function()
+    if api.nvim_win_get_cursor(0)[1] ~= edge() or is_being_written() then
+      return key
+    end
+    vim.schedule(function() recall(by) end)
+    return ""
+  end
+  local options = { buffer = M.buffer(), expr = true, desc = "agent-ls: messages sent before" }
+  vim.keymap.set({ "n", "i" }, key, run, options)
+end
+
+---Maps the prompt's keys.
+---@param map fun(modes: string[], action: string, run: fun(), desc: string)
+function M.map(map)
+  map({ "n" }, "send", M.send, "send, or steer")
+  map({ "n", "i" }, "send_insert", M.send, "send, or steer")
+  map_recall("<Up>", -1, function() return 1 end)
+  map_recall("<Down>", 1, function() return api.nvim_buf_line_count(0) end)
+end
+
+return M

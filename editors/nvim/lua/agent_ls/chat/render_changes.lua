@@ -1,0 +1,217 @@
+-- Changes of files, and what the agent asks leave for, as lines and highlights. Pure.
+local canvas = require("agent_ls.chat.canvas")
+
+local cut, plain, plural = canvas.cut, canvas.plain, canvas.plural
+
+local M = {}
+
+---A change is seen at a glance; a longer one opens with a key.
+M.DIFF_LINES = 16
+
+---What is asked leave for is read with more care, and opens with the same key.
+M.ASKED_LINES = 60
+
+local DIFF_GROUPS = { ["+"] = "AgentLsAdded", ["-"] = "AgentLsRemoved" }
+
+---@param diff string unified
+---@return {sign: string, text: string}[]
+local function diff_lines(diff)
+  local out = {}
+  for _, line in ipairs(vim.split(diff, "\n", { plain = true })) do
+    local is_header = #out == 0 and (line:match("^%-%-%- ") or line:match("^%+%+%+ "))
+    local sign = line:sub(1, 1)
+    if sign == "@" then
+      out[#out + 1] = { sign = sign, text = line }
+    elseif not is_header and (DIFF_GROUPS[sign] or sign == " ") then
+      out[#out + 1] = { sign = sign, text = line:sub(2) }
+    end
+  end
+  return out
+end
+
+---Keeps of the unchanged lines only those next to a change.
+---@param lines {sign: string, text: string}[]
+---@return {sign: string, text: string}[]
+local function without_context(lines)
+  local function is_change(i) return lines[i] ~= nil and DIFF_GROUPS[lines[i].sign] ~= nil end
+  local out = {}
+  for i, line in ipairs(lines) do
+    if is_change(i) or line.sign == "@" or is_change(i - 1) or is_change(i + 1) then
+      out[#out + 1] = line
+    end
+  end
+  return out
+end
+
+---@class agent_ls.DiffOptions
+---@field max_lines integer more are counted, not shown
+---@field is_brief boolean without the lines that only surround a change
+---@field key string|false|nil that opens the rest
+---@field prefix agent_ls.Chunk
+
+---@param out agent_ls.Canvas
+---@param diff string
+---@param options agent_ls.DiffOptions
+local function draw_diff(out, diff, options)
+  local lines = diff_lines(diff)
+  lines = options.is_brief and without_context(lines) or lines
+  for i, line in ipairs(lines) do
+    if i > options.max_lines then
+      local how = options.key and (" (%s)"):format(options.key) or ""
+      local more = ("⋯ %s%s"):format(plural(#lines - options.max_lines, "more line"), how)
+      return out:add({ options.prefix, { more, "AgentLsDim" } })
+    end
+    if line.sign ~= "@" then
+      local group = DIFF_GROUPS[line.sign]
+      local text = { plain(line.text), not group and "AgentLsDim" or nil }
+      out:add({ options.prefix, { line.sign .. " " }, text }, group and { line_hl_group = group } or nil)
+    elseif i > 1 then
+      out:add({ options.prefix, { "⋯", "AgentLsDim" } })
+    end
+  end
+end
+
+local ACTION_GLYPHS = { create = "+", modify = "±", delete = "−" }
+local STATE_ORDER = { "proposed", "pending", "edited", "stale", "kept", "undone", "gone" }
+local STATE_WORDS = { pending = "to review", proposed = "proposed", edited = "edited by you", gone = "gone" }
+
+---@param item agent_ls.Item
+---@param hunks table<string, agent_ls.Hunk>
+---@return string words
+---@return string group
+local function review_state(item, hunks)
+  local counts, words = {}, {}
+  for _, id in ipairs(item.hunk_ids) do
+    local state = hunks[id] and hunks[id].state
+    if state then
+      counts[state] = (counts[state] or 0) + 1
+    end
+  end
+  for _, state in ipairs(STATE_ORDER) do
+    if counts[state] then
+      words[#words + 1] = ("%d %s"):format(counts[state], STATE_WORDS[state] or state)
+    end
+  end
+  local is_open = counts.pending or counts.proposed or counts.edited or counts.stale
+  return table.concat(words, " · "), is_open and "AgentLsAsk" or "AgentLsDim"
+end
+
+function M.file(item, ctx, out)
+  local words, group = review_state(item, ctx.hunks)
+  out:add({
+    { ACTION_GLYPHS[item.action] .. " ", "AgentLsDim" },
+    { ctx.relative(item.path), "AgentLsPath" },
+    { " " },
+    { "+" .. item.added, "AgentLsAddedSign" },
+    { " " },
+    { "−" .. item.removed, "AgentLsRemovedSign" },
+  })
+  out:add_end(words, group, ctx.width)
+  local opened = ctx.expanded[item.id]
+  if opened == false then
+    return
+  end
+  draw_diff(out, item.diff, {
+    max_lines = opened and math.huge or M.DIFF_LINES,
+    is_brief = not opened,
+    key = ctx.keys.expand,
+    prefix = { "  " },
+  })
+end
+
+---@type agent_ls.Chunk
+local BAR = { "┃ ", "AgentLsAsk" }
+---@type agent_ls.Chunk
+local INDENTED_BAR = { "┃   ", "AgentLsAsk" }
+
+---What exactly is asked: the command or the change, word for word.
+---@param request table
+---@param ctx agent_ls.RenderContext
+---@param max_lines integer of each diff
+local function draw_effect(request, ctx, out, max_lines)
+  local effect = request.effect or {}
+  if effect.command then
+    for _, line in ipairs(vim.split(effect.command, "\n", { plain = true })) do
+      out:add({ INDENTED_BAR, { line, "AgentLsStrong" } })
+    end
+    local where = { effect.workingDir and "in " .. ctx.relative(effect.workingDir) or nil }
+    for _, pair in ipairs(effect.envVars or {}) do
+      where[#where + 1] = ("with %s=%s"):format(pair[1], pair[2])
+    end
+    where[#where + 1] = effect.background and "in the background" or nil
+    out:add({ INDENTED_BAR, { table.concat(where, ", "), "AgentLsDim" } })
+  elseif effect.files then
+    for _, file in ipairs(effect.files) do
+      out:add({
+        INDENTED_BAR,
+        { file.action .. " " },
+        { ctx.relative(file.path), "AgentLsPath" },
+      })
+      draw_diff(out, file.diff or "", {
+        max_lines = max_lines,
+        is_brief = false,
+        key = ctx.keys.expand,
+        prefix = BAR,
+      })
+    end
+  else
+    out:add({ INDENTED_BAR, { request.summary } })
+    for _, path in ipairs(effect.paths or {}) do
+      out:add({ INDENTED_BAR, { ctx.relative(path), "AgentLsPath" } })
+    end
+  end
+end
+
+---@param request table
+---@return string
+local function question(request)
+  local effect = request.effect or {}
+  if effect.command then
+    return "Run this command?"
+  end
+  return effect.files and "Make this change?" or ("Allow %s?"):format(request.tool)
+end
+
+---@param request table
+---@param ctx agent_ls.RenderContext
+---@param out agent_ls.Canvas
+local function draw_keys(request, ctx, out)
+  local keys = ctx.keys
+  local chunks = { BAR, { keys.allow or ":AgentLs approve", "AgentLsKey" }, { " allow once" } }
+  vim.list_extend(chunks, { { "   " }, { keys.deny or ":AgentLs deny", "AgentLsKey" }, { " deny" } })
+  out:add(chunks)
+  local key = keys.allow_rule or ":AgentLs allow"
+  for i, rule in ipairs(request.rules or {}) do
+    local is_told = rule.label:find("this " .. rule.scope, 1, true)
+    local label = is_told and rule.label or ("%s (this %s)"):format(rule.label, rule.scope)
+    -- One key for all: it asks which, when there are several.
+    local before = i == 1 and { key .. " ", "AgentLsKey" } or { (" "):rep(#key + 1) }
+    out:add({ BAR, before, { label } })
+  end
+end
+
+local SCOPE_WORDS = { once = "once", turn = "for this turn", session = "for this session" }
+
+function M.approval(item, ctx, out)
+  local request = item.request --[[@as table]]
+  local what = cut(request.summary, ctx.width - 20)
+  if item.status == "allow" then
+    local scope = SCOPE_WORDS[item.scope] or item.scope or ""
+    return out:add({ { "✓ ", "AgentLsDone" }, { ("allowed %s: "):format(scope), "AgentLsDim" }, { what } })
+  end
+  if item.status == "deny" and item.decided_by == "interrupt" then
+    return out:add({ { "· ", "AgentLsDim" }, { "was not answered: ", "AgentLsDim" }, { what } })
+  end
+  if item.status == "deny" then
+    out:add({ { "✗ ", "AgentLsFailed" }, { "denied: ", "AgentLsDim" }, { what } })
+    return item.reason and out:add({ { "  “" .. item.reason .. "”", "AgentLsDim" } })
+  end
+  out:add({ BAR, { question(request), "AgentLsAsk" } })
+  draw_effect(request, ctx, out, ctx.expanded[item.id] and math.huge or M.ASKED_LINES)
+  if (request.reason or "") ~= "" then
+    out:add({ BAR, { request.reason, "AgentLsDim" } })
+  end
+  draw_keys(request, ctx, out)
+end
+
+return M

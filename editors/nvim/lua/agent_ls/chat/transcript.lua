@@ -1,0 +1,250 @@
+-- The transcript buffer: one block of lines per item, of which an update rewrites only the lines that changed.
+-- It knows no window and no session: it is handed a snapshot.
+local log = require("agent_ls.log")
+local render = require("agent_ls.chat.render")
+local scratch = require("agent_ls.scratch")
+local snapshot = require("agent_ls.snapshot")
+
+local api = vim.api
+local ns = api.nvim_create_namespace("agent_ls_transcript")
+
+local M = {}
+
+---@class agent_ls.Block
+---@field gap integer empty lines before it: 0 or 1
+---@field count integer lines, the gap included
+---@field final integer lines of a stream that will not change any more
+---@field fence string? markdown state after those
+---@field is_stream boolean
+
+local bufnr ---@type integer?
+local blocks = {} ---@type agent_ls.Block[]
+local expanded = {} ---@type table<string, boolean>
+local shown ---@type agent_ls.Snapshot?
+local context = { width = 80, keys = {}, relative = tostring } ---@type table
+
+---How many lines the last update wrote: a stream's cost must not grow with what stands above it.
+M.lines_written = 0
+
+---@return integer
+function M.buffer()
+  if bufnr and api.nvim_buf_is_loaded(bufnr) then
+    return bufnr
+  end
+  bufnr = scratch.make("agent-ls://transcript", "agent_ls_transcript", bufnr)
+  local options = vim.bo[bufnr]
+  options.undolevels, options.modifiable = -1, false
+  -- What a wrapped line goes on below: the text after a glyph or a list's mark ('breakindentopt' list).
+  options.formatlistpat = [[^\s*\(\d\+[.)]\|[-*+❯↪▸✓✗●✎│┃±−→·!↻]\)\s\+]]
+  blocks, shown = {}, nil
+  return bufnr
+end
+
+---@param first integer
+---@param last integer
+---@param lines string[]
+local function set_lines(first, last, lines)
+  local buf = M.buffer()
+  vim.bo[buf].modifiable = true
+  api.nvim_buf_set_lines(buf, first, last, false, lines)
+  vim.bo[buf].modifiable = false
+  M.lines_written = M.lines_written + #lines
+end
+
+---@param row integer
+---@param rendered agent_ls.Rendered
+local function set_marks(row, rendered)
+  for _, mark in ipairs(rendered.marks) do
+    api.nvim_buf_set_extmark(M.buffer(), ns, row + mark.row, mark.col, mark.opts)
+  end
+end
+
+---@return agent_ls.RenderContext
+local function render_context()
+  context.expanded, context.hunks = expanded, shown and shown.hunks or {}
+  return context
+end
+
+---@param index integer
+---@return integer row of the block's first line
+local function row_of(index)
+  -- Summed from the end: what changes is nearly always near it.
+  local below = 0
+  for i = index, #blocks do
+    below = below + blocks[i].count
+  end
+  return api.nvim_buf_line_count(M.buffer()) - below
+end
+
+---One item that makes no sense must not keep the others from being shown.
+local render_item = log.guarded("showing an entry", render.item)
+local UNREADABLE = { lines = { "! an entry that cannot be shown" }, marks = {} } ---@type agent_ls.Rendered
+
+---@param item agent_ls.Item
+---@param block agent_ls.Block
+---@return agent_ls.Rendered of the lines after `kept`
+---@return integer kept lines of the block that stay as they are
+local function draw(item, block)
+  local ctx = render_context()
+  if not render.is_stream(item, ctx) then
+    block.is_stream, block.final, block.fence = false, 0, nil
+    return render_item(item, ctx) or UNREADABLE, 0
+  end
+  local part = item.part --[[@as agent_ls.Part]]
+  -- What has ended is drawn once more as a whole: its end event may say more than what streamed.
+  local goes_on = block.is_stream and part.open
+  local kept = goes_on and block.final or 0
+  local fence = goes_on and block.fence or nil
+  local rendered, last_fence = render.stream(part, kept + 1, fence, item.kind == "reasoning")
+  block.is_stream, block.final, block.fence = true, kept + #rendered.lines - 1, last_fence
+  return rendered, kept
+end
+
+---@param old string[]
+---@param new string[]
+---@return integer prefix, integer suffix lines that are the same
+local function common(old, new)
+  local most = math.min(#old, #new)
+  local prefix, suffix = 0, 0
+  while prefix < most and old[prefix + 1] == new[prefix + 1] do
+    prefix = prefix + 1
+  end
+  while suffix < most - prefix and old[#old - suffix] == new[#new - suffix] do
+    suffix = suffix + 1
+  end
+  return prefix, suffix
+end
+
+---@param index integer
+---@return integer 0 or 1 empty lines before the item
+local function gap_before(index) return render.has_gap(shown.items[index - 1], shown.items[index]) and 1 or 0 end
+
+---@param index integer
+local function redraw(index)
+  local block = blocks[index]
+  local top = row_of(index)
+  local last = top + block.count
+  local rendered, kept = draw(shown.items[index], block)
+  if kept > 0 then
+    top = top + block.gap + kept
+  else
+    block.gap = gap_before(index)
+  end
+  local gap = kept > 0 and 0 or block.gap
+  local lines = vim.list_extend(gap == 1 and { "" } or {}, rendered.lines)
+  local prefix, suffix = common(api.nvim_buf_get_lines(M.buffer(), top, last, false), lines)
+  api.nvim_buf_clear_namespace(M.buffer(), ns, top, last)
+  if prefix + suffix < math.max(last - top, #lines) then
+    set_lines(top + prefix, last - suffix, vim.list_slice(lines, prefix + 1, #lines - suffix))
+  end
+  set_marks(top + gap, rendered)
+  block.count = block.gap + kept + #rendered.lines
+end
+
+---@param from integer index of the first item that has no block yet
+local function append(from)
+  local lines, drawn = {}, {}
+  local first = from == 1 and 0 or api.nvim_buf_line_count(M.buffer())
+  for i = from, #shown.items do
+    local block = { gap = gap_before(i), count = 0, final = 0, is_stream = false }
+    blocks[i] = block
+    local rendered = draw(shown.items[i], block)
+    block.count = block.gap + #rendered.lines
+    if block.gap == 1 then
+      lines[#lines + 1] = ""
+    end
+    drawn[#drawn + 1] = { row = first + #lines, rendered = rendered }
+    vim.list_extend(lines, rendered.lines)
+  end
+  -- With no block yet the welcome text, or a new buffer's empty line, gives way.
+  api.nvim_buf_clear_namespace(M.buffer(), ns, first, -1)
+  set_lines(first, -1, lines)
+  for _, one in ipairs(drawn) do
+    set_marks(one.row, one.rendered)
+  end
+end
+
+local function draw_all()
+  blocks = {}
+  api.nvim_buf_clear_namespace(M.buffer(), ns, 0, -1)
+  if #shown.items > 0 then
+    return append(1)
+  end
+  local welcome = render.welcome(render_context())
+  set_lines(0, -1, welcome.lines)
+  set_marks(0, welcome)
+end
+
+---Brings the buffer up to a snapshot: another one is drawn anew, of the same one what it says has changed.
+---@param s agent_ls.Snapshot
+function M.update(s)
+  M.lines_written = 0
+  local touched = snapshot.drain(s)
+  if shown ~= s or #blocks > #s.items or vim.tbl_isempty(blocks) then
+    shown = s
+    return draw_all()
+  end
+  for _, index in ipairs(touched) do
+    if index <= #blocks then
+      redraw(index)
+    end
+  end
+  if #s.items > #blocks then
+    append(#blocks + 1)
+  end
+end
+
+---Draws all anew, for a panel that has another width or other keys.
+---@param options {width: integer, keys: table, relative: fun(path: string): string}
+function M.configure(options)
+  local changed = context.width ~= options.width or context.keys ~= options.keys
+  context = vim.tbl_extend("force", context, options)
+  if changed and shown then
+    draw_all()
+  end
+end
+
+---@param row integer from 0
+---@return agent_ls.Item?
+function M.item_at(row)
+  local bottom = api.nvim_buf_line_count(M.buffer())
+  for i = #blocks, 1, -1 do
+    local top = bottom - blocks[i].count
+    if row >= top then
+      return shown.items[i]
+    end
+    bottom = top
+  end
+end
+
+---What a key makes of an item that was never touched (nil), opened (true) or closed (false).
+---@type table<string, fun(now: boolean?): boolean?>
+local NEXT = {
+  -- A change shows the changed lines by itself: then all of it, then none.
+  file = function(now)
+    if now == nil then
+      return true
+    elseif now then
+      return false
+    end
+    return nil
+  end,
+  tool = function(now) return not now or nil end,
+}
+NEXT.reasoning, NEXT.approval = NEXT.tool, NEXT.tool
+
+---Opens or closes an item: a call its output, reasoning its text, a change its diff.
+---@param item agent_ls.Item
+function M.toggle(item)
+  if NEXT[item.kind] then
+    expanded[item.id] = NEXT[item.kind](expanded[item.id])
+    redraw(item.index)
+  end
+end
+
+---The row of an item's first line, for those who go there.
+---@param item agent_ls.Item
+---@return integer
+function M.row(item) return row_of(item.index) + blocks[item.index].gap end
+
+return M

@@ -1,0 +1,214 @@
+-- The connection: starts the server, attaches every ordinary file buffer, sends requests. It does not know sessions.
+local config = require("agent_ls.config")
+local edits = require("agent_ls.edits")
+local files = require("agent_ls.files")
+local log = require("agent_ls.log")
+local protocol = require("agent_ls.protocol")
+
+local api = vim.api
+
+local M = {}
+
+---@class agent_ls.Exit
+---@field code integer
+---@field signal integer
+---@field unanswered integer how many requests were under way
+
+---@class agent_ls.Request
+---@field method string
+---@field params table
+---@field done fun(problem: agent_ls.Problem?, result: any)
+
+local client_id ---@type integer?
+local ready = false
+local waiting = {} ---@type agent_ls.Request[] asked for before the server was ready
+local in_flight = {} ---@type table<integer, agent_ls.Request> asked and not answered, by our own number
+local last_number = 0
+local group = api.nvim_create_augroup("agent_ls_client", {})
+
+---The kind of the problem that every request under way gets when the server ends; `on_exit` then says it once.
+M.SERVER_ENDED = "server_ended"
+
+---@type fun(event: agent_ls.Event)
+M.on_event = function() end
+---@type fun(exit: agent_ls.Exit)
+M.on_exit = function() end
+
+---@return vim.lsp.Client?
+function M.lsp() return client_id and vim.lsp.get_client_by_id(client_id) end
+
+---@return boolean
+function M.is_running() return M.lsp() ~= nil end
+
+---@param bufnr integer
+local function attach(bufnr)
+  if client_id and files.is_file(bufnr) and not vim.lsp.buf_is_attached(bufnr, client_id) then
+    vim.lsp.buf_attach_client(bufnr, client_id)
+  end
+end
+
+---@param request agent_ls.Request
+local function send(request)
+  local client = assert(M.lsp())
+  last_number = last_number + 1
+  local number = last_number
+  in_flight[number] = request
+  local sent = client:request(request.method, request.params, function(err, result)
+    in_flight[number] = nil
+    request.done(err and protocol.problem(protocol.without_null(err)) or nil, protocol.without_null(result))
+  end)
+  if not sent then
+    in_flight[number] = nil
+    request.done({ message = "the server has ended", retryable = true })
+  end
+end
+
+local function on_ready()
+  ready = true
+  for _, bufnr in ipairs(api.nvim_list_bufs()) do
+    attach(bufnr)
+  end
+  local requests = waiting
+  waiting = {}
+  vim.iter(requests):each(send)
+end
+
+---@param requests agent_ls.Request[]
+---@param problem agent_ls.Problem
+local function fail(requests, problem)
+  for _, request in ipairs(requests) do
+    request.done(problem)
+  end
+end
+
+---@param code integer
+---@param signal integer
+local function ended(code, signal)
+  local unanswered = vim.list_extend(vim.tbl_values(in_flight), waiting)
+  client_id, ready, in_flight, waiting = nil, false, {}, {}
+  fail(
+    unanswered,
+    { message = "the server ended before it answered", kind = M.SERVER_ENDED, retryable = true }
+  )
+  M.on_exit({ code = code, signal = signal, unanswered = #unanswered })
+end
+
+---Starts the process. Neovim's own message about a bad exit is too long for one line and would stop at "Press ENTER",
+---so Neovim is told of a clean exit and we say what happened.
+local function rpc(dispatchers)
+  local own = vim.tbl_extend("force", dispatchers, {
+    on_exit = function(code, signal)
+      dispatchers.on_exit(0, 0)
+      vim.schedule(function() ended(code, signal) end)
+    end,
+  })
+  return vim.lsp.rpc.start(config.options.cmd, own, { cwd = files.root() })
+end
+
+---@return table<string, lsp.Handler>
+local function handlers()
+  return {
+    [protocol.EVENT] = log.guarded(
+      "an event",
+      function(_, params) M.on_event(protocol.without_null(params)) end
+    ),
+    ["workspace/applyEdit"] = function(_, params, ctx)
+      local client = assert(vim.lsp.get_client_by_id(ctx.client_id))
+      local result = log.guarded("an edit", edits.apply)(params, client)
+      return result or { applied = false, failureReason = "the editor failed at it" }
+    end,
+    ["window/showMessage"] = function(_, params)
+      log.notify(params.message, params.type <= 2 and vim.log.levels.WARN or vim.log.levels.INFO)
+    end,
+    ["window/logMessage"] = function(_, params) log.write("info", params.message) end,
+  }
+end
+
+---@return vim.lsp.ClientConfig
+local function client_config()
+  return {
+    name = "agent-ls",
+    cmd = rpc,
+    root_dir = files.root(),
+    capabilities = {
+      experimental = { agentLs = protocol.abilities() },
+      workspace = { workspaceEdit = { documentChanges = true } },
+    },
+    flags = { debounce_text_changes = 0 }, -- the server computes edits against what it was told: tell it at once
+    handlers = handlers(),
+    on_init = on_ready,
+    on_error = function(code, err)
+      log.warn(("error on the connection (%s), see %s"):format(code, log.path()))
+      log.write("error", vim.inspect(err))
+    end,
+  }
+end
+
+local function watch_buffers()
+  api.nvim_create_autocmd({ "BufReadPost", "BufNewFile", "BufFilePost", "BufWritePost" }, {
+    group = group,
+    desc = "agent-ls: attach to every file",
+    callback = function(args)
+      if ready then
+        attach(args.buf)
+      end
+    end,
+  })
+end
+
+---Starts the server if it is not running.
+---@return agent_ls.Problem? problem
+function M.start()
+  if M.is_running() then
+    return nil
+  end
+  local program = config.options.cmd[1]
+  if vim.fn.executable(program) == 0 then
+    return {
+      message = ("cannot find the program %q"):format(program),
+      hint = "Install agent-ls, or set `cmd` in setup(); :checkhealth agent_ls tells more.",
+    }
+  end
+  ready = false
+  watch_buffers()
+  client_id = vim.lsp.start(client_config(), { attach = false, silent = true })
+  if not client_id then
+    return { message = ("cannot start %s"):format(table.concat(config.options.cmd, " ")), hint = log.path() }
+  end
+end
+
+---Sends a request, starting the server before when need be. `done` gets a problem or the result, once, always.
+---@param method string
+---@param params table
+---@param done fun(problem: agent_ls.Problem?, result: any)?
+function M.request(method, params, done)
+  local request = { method = method, params = params, done = log.guarded(method, done or function() end) }
+  local problem = M.start()
+  if problem then
+    return request.done(problem)
+  end
+  if not ready then
+    waiting[#waiting + 1] = request
+    return
+  end
+  send(request)
+end
+
+---@param method string
+---@param params table
+function M.notify(method, params)
+  local client = ready and M.lsp()
+  if client then
+    client:notify(method, params)
+  end
+end
+
+---Ends the server, as quitting the editor does.
+function M.stop()
+  local client = M.lsp()
+  if client then
+    client:stop()
+  end
+end
+
+return M

@@ -1,0 +1,101 @@
+-- The user's options: defaults, and the problems of what was given. It knows no buffer and no server.
+local M = {}
+
+---@class agent_ls.Config
+---@field cmd string[] how the server is started
+---@field autostart boolean start the server with the first file, not with the first :AgentLs
+---@field provider string? of new sessions; the server's default when nil
+---@field model string?
+---@field effort string?
+---@field mode "plan"|"ask"|"edits"|"full"|nil
+---@field review "after"|"before"|nil
+---@field width number of the panel: columns, or a share of the screen when below 1
+---@field notify boolean tell by vim.notify when the agent waits or is done and the panel is hidden
+---@field hints boolean show the keys beside pending hunks and below the prompt
+---@field keymaps table<string, string|false> false leaves a key unmapped
+
+---@type agent_ls.Config
+local defaults = {
+  cmd = { "agent-ls", "serve", "--stdio" },
+  autostart = false,
+  provider = nil,
+  model = nil,
+  effort = nil,
+  mode = nil,
+  review = nil,
+  width = 0.42,
+  notify = true,
+  hints = true,
+  keymaps = {
+    -- in the panel
+    send = "<CR>",
+    send_insert = "<C-s>",
+    stop = "<C-c>",
+    expand = "<CR>",
+    allow = "a",
+    allow_rule = "A",
+    deny = "d",
+    open_file = "gf",
+    open_terminal = "gt",
+    help = "g?",
+    -- in the prompt, whatever its mode
+    prompt_allow = "<M-a>",
+    prompt_deny = "<M-d>",
+    -- in a file, while hunks of the agent wait in it
+    keep_hunk = "<leader>ak",
+    undo_hunk = "<leader>au",
+    keep_file = "<leader>aK",
+    undo_file = "<leader>aU",
+    next_hunk = "]h",
+    prev_hunk = "[h",
+  },
+}
+
+---Options that may be nil by default, with the type they have when given.
+local OPTIONAL =
+  { provider = "string", model = "string", effort = "string", mode = "string", review = "string" }
+
+M.options = vim.deepcopy(defaults)
+
+---@param name string
+---@param value any
+---@return string? problem
+local function problem_of(name, value)
+  local wanted = OPTIONAL[name] or (defaults[name] ~= nil and type(defaults[name]))
+  if not wanted then
+    return ("unknown option %q"):format(name)
+  end
+  if type(value) ~= wanted then
+    return ("option %q must be a %s, not a %s"):format(name, wanted, type(value))
+  end
+end
+
+---Takes what is right and names what is not.
+---@param given table?
+---@return string[] problems
+function M.set(given)
+  local problems, good = {}, {}
+  for name, value in pairs(given or {}) do
+    local problem = problem_of(name, value)
+    if problem then
+      problems[#problems + 1] = problem
+    else
+      good[name] = value
+    end
+  end
+  for name in pairs(good.keymaps or {}) do
+    if defaults.keymaps[name] == nil then
+      problems[#problems + 1] = ("unknown key %q in keymaps"):format(name)
+    end
+  end
+  M.options = vim.tbl_deep_extend("force", vim.deepcopy(defaults), good)
+  table.sort(problems)
+  return problems
+end
+
+---The key of an action, nil when the user turned it off.
+---@param action string
+---@return string?
+function M.key(action) return M.options.keymaps[action] or nil end
+
+return M

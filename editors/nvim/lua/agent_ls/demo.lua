@@ -1,0 +1,24 @@
+-- `agent-ls demo` opens Neovim with this: the panel, the walkthrough and its first message, ready to be sent.
+local M = {}
+
+local FIRST_MESSAGE = "The tests fail. Find out why and fix it."
+
+---The server of this very installation, not whatever is on PATH.
+---@return string[]?
+local function command()
+  local python = vim.env.AGENT_LS_COMMAND
+  return python and { python, "-m", "agent_ls", "serve", "--stdio" }
+end
+
+function M.start()
+  vim.o.number = true
+  require("agent_ls").setup({ cmd = command(), provider = "walkthrough" })
+  require("agent_ls.session").new({ provider = "walkthrough" }, function(problem)
+    require("agent_ls").open()
+    if not problem then
+      require("agent_ls.chat.input").set_text(FIRST_MESSAGE)
+    end
+  end)
+end
+
+return M

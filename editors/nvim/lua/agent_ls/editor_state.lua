@@ -1,0 +1,55 @@
+-- Tells the server what the user looks at, and which changed files it cannot see (agent/editorState).
+local client = require("agent_ls.client")
+local files = require("agent_ls.files")
+local protocol = require("agent_ls.protocol")
+
+local api = vim.api
+
+local M = {}
+
+local QUIET_MS = 150 -- moving through files should not send one message per file
+
+local last_sent ---@type table?
+local timer ---@type uv.uv_timer_t?
+
+---@param bufnr integer
+---@return boolean
+local function is_unsynced(bufnr)
+  local name = api.nvim_buf_get_name(bufnr)
+  local is_real = name ~= "" and vim.uv.fs_stat(name) ~= nil
+  local lsp = client.lsp()
+  return is_real
+    and api.nvim_buf_is_loaded(bufnr)
+    and vim.bo[bufnr].modified
+    and not (lsp and vim.lsp.buf_is_attached(bufnr, lsp.id))
+end
+
+---@return table params of agent/editorState
+function M.current()
+  local active = files.active()
+  local unsynced = vim.iter(api.nvim_list_bufs()):filter(is_unsynced):map(vim.uri_from_bufnr):totable()
+  return { activeUri = active and vim.uri_from_bufnr(active) or nil, unsynced = unsynced }
+end
+
+local function send()
+  local state = M.current()
+  if not vim.deep_equal(state, last_sent) then
+    last_sent = state
+    client.notify(protocol.method.editor_state, state)
+  end
+end
+
+---Watches from now on. To be called when the server is ready; what it was told before is forgotten.
+function M.watch()
+  last_sent = nil
+  timer = timer or assert(vim.uv.new_timer())
+  local later = function() timer:start(QUIET_MS, 0, vim.schedule_wrap(send)) end
+  api.nvim_create_autocmd({ "BufEnter", "BufModifiedSet", "BufFilePost" }, {
+    group = api.nvim_create_augroup("agent_ls_editor_state", {}),
+    desc = "agent-ls: tell what is looked at",
+    callback = later,
+  })
+  later()
+end
+
+return M

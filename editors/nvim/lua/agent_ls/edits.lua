@@ -1,0 +1,254 @@
+-- Answers workspace/applyEdit. Neovim's own handler says `applied: true` for an edit it dropped as stale, and joins
+-- an edit made during Insert mode with the typing around it into one undo step; this one does neither.
+local files = require("agent_ls.files")
+
+local M = {}
+
+local api = vim.api
+
+---Where line and column stand after the edits. Pure; edits are LSP text edits with byte columns, disjoint.
+---@param row integer from 0
+---@param col integer bytes
+---@param edits lsp.TextEdit[]
+---@return integer row
+---@return integer col
+function M.moved(row, col, edits)
+  local sorted = vim.list_slice(edits)
+  table.sort(sorted, function(a, b) return a.range.start.line > b.range.start.line end)
+  for _, edit in ipairs(sorted) do
+    local from, to = edit.range.start, edit.range["end"]
+    local text = vim.split(edit.newText, "\n", { plain = true })
+    local last = from.line + #text - 1
+    local after = row > to.line or (row == to.line and col >= to.character)
+    if after then
+      if row == to.line then
+        col = col - to.character + #text[#text] + (#text == 1 and from.character or 0)
+      end
+      row = row - to.line + last
+    elseif row > from.line or (row == from.line and col > from.character) then
+      -- Inside what was replaced: as many lines below its start as before.
+      row = math.min(row, math.max(from.line, to.character == 0 and last - 1 or last))
+    end
+  end
+  return row, col
+end
+
+---@param bufnr integer
+---@return table<integer, table> views by window
+local function views(bufnr)
+  local out = {}
+  for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
+    out[win] = api.nvim_win_call(win, vim.fn.winsaveview)
+  end
+  return out
+end
+
+---@param bufnr integer
+---@param before table<integer, table>
+---@param edits lsp.TextEdit[]
+local function restore(bufnr, before, edits)
+  local count = api.nvim_buf_line_count(bufnr)
+  for win, view in pairs(before) do
+    local row, col = M.moved(view.lnum - 1, view.col, edits)
+    local top = M.moved(view.topline - 1, 0, edits)
+    view.lnum, view.col = math.min(row + 1, count), col
+    view.topline = math.max(1, math.min(top + 1, view.lnum))
+    api.nvim_win_call(win, function() vim.fn.winrestview(view) end)
+  end
+end
+
+---@param bufnr integer
+---@return integer[]? row and column of the other end of the selection, when one is being made in this buffer
+local function selection_start(bufnr)
+  local is_visual = api.nvim_get_mode().mode:match("^[vV\22]")
+  if is_visual and api.nvim_get_current_buf() == bufnr then
+    local position = vim.fn.getpos("v")
+    return { position[2] - 1, position[3] - 1 }
+  end
+end
+
+---Neovim moves the cursor with the text, but not the other end of the selection.
+---@param start integer[]?
+---@param edits lsp.TextEdit[]
+local function restore_selection(start, edits)
+  if not start then
+    return
+  end
+  local cursor = api.nvim_win_get_cursor(0)
+  local row, col = M.moved(start[1], start[2], edits)
+  vim.cmd("normal! o")
+  api.nvim_win_set_cursor(0, { math.min(row + 1, api.nvim_buf_line_count(0)), col })
+  vim.cmd("normal! o")
+  api.nvim_win_set_cursor(0, cursor)
+end
+
+---Closes the buffer's open undo step. Setting 'undolevels', even to what it is, does that (:help undo-break).
+---@param bufnr integer
+local function break_undo(bufnr) vim.bo[bufnr].undolevels = vim.bo[bufnr].undolevels end
+
+---@param bufnr integer
+---@param position lsp.Position
+---@param encoding "utf-8"|"utf-16"|"utf-32"
+---@return integer bytes
+local function byte_column(bufnr, position, encoding)
+  local line = api.nvim_buf_get_lines(bufnr, position.line, position.line + 1, false)[1]
+  return line and vim.str_byteindex(line, encoding, position.character, false) or 0
+end
+
+local LINE_ENDS = { unix = "\n", dos = "\r\n", mac = "\r" }
+
+---Only the buffer's own line end is one: Neovim's function would also cut at a CR that is a part of a line.
+---@param bufnr integer
+---@param text string
+local function split(bufnr, text)
+  local line_end = LINE_ENDS[vim.bo[bufnr].fileformat]
+  return vim.split(line_end == "\n" and text or text:gsub(line_end, "\n"), "\n", { plain = true })
+end
+
+---@param bufnr integer
+---@param edit lsp.TextEdit
+---@param encoding "utf-8"|"utf-16"|"utf-32"
+local function apply_one(bufnr, edit, encoding)
+  local from, to, count = edit.range.start, edit.range["end"], api.nvim_buf_line_count(bufnr)
+  local lines = split(bufnr, edit.newText)
+  local first_column = byte_column(bufnr, from, encoding)
+  if to.line < count then
+    return api.nvim_buf_set_text(
+      bufnr,
+      from.line,
+      first_column,
+      to.line,
+      byte_column(bufnr, to, encoding),
+      lines
+    )
+  end
+  -- To the end of the text, past the last line's end: a buffer has that end by itself.
+  if lines[#lines] == "" then
+    table.remove(lines)
+  end
+  if first_column == 0 then
+    return api.nvim_buf_set_lines(bufnr, math.min(from.line, count), -1, false, lines)
+  end
+  api.nvim_buf_set_text(bufnr, from.line, first_column, count - 1, -1, #lines > 0 and lines or { "" })
+end
+
+---@param bufnr integer
+---@param edits lsp.TextEdit[]
+---@param encoding "utf-8"|"utf-16"|"utf-32"
+local function apply_all(bufnr, edits, encoding)
+  local order = {}
+  for i, edit in ipairs(edits) do
+    order[i] = { edit = edit, index = i }
+  end
+  -- From the end, so that no edit moves the place of another.
+  table.sort(order, function(a, b)
+    local one, other = a.edit.range.start, b.edit.range.start
+    if one.line ~= other.line then
+      return one.line > other.line
+    end
+    if one.character ~= other.character then
+      return one.character > other.character
+    end
+    return a.index > b.index
+  end)
+  for _, entry in ipairs(order) do
+    apply_one(bufnr, entry.edit, encoding)
+  end
+end
+
+---Marks a-z of lines that were replaced would be gone.
+---@param bufnr integer
+---@return table<string, integer[]> positions
+local function local_marks(bufnr)
+  local out = {}
+  for _, mark in ipairs(vim.fn.getmarklist(bufnr)) do
+    if mark.mark:match("^'%l$") then
+      out[mark.mark:sub(2)] = { mark.pos[2], mark.pos[3] - 1 }
+    end
+  end
+  return out
+end
+
+---@param bufnr integer
+---@param before table<string, integer[]>
+---@param edits lsp.TextEdit[]
+local function restore_marks(bufnr, before, edits)
+  local now, count = local_marks(bufnr), api.nvim_buf_line_count(bufnr)
+  for name, position in pairs(before) do
+    if not now[name] then
+      local row = M.moved(position[1] - 1, position[2], edits)
+      pcall(api.nvim_buf_set_mark, bufnr, name, math.min(row + 1, count), 0, {})
+    end
+  end
+end
+
+---@param bufnr integer
+---@param edits lsp.TextEdit[]
+---@param encoding "utf-8"|"utf-16"|"utf-32"
+---@return string? problem
+local function apply_to_buffer(bufnr, edits, encoding)
+  local before, marks, selected = views(bufnr), local_marks(bufnr), selection_start(bufnr)
+  break_undo(bufnr)
+  local ok, err = pcall(apply_all, bufnr, edits, encoding)
+  break_undo(bufnr)
+  if not ok then
+    return tostring(err)
+  end
+  restore_marks(bufnr, marks, edits)
+  restore(bufnr, before, edits)
+  restore_selection(selected, edits)
+end
+
+---Why this change cannot be applied, nil when it can.
+---@param change lsp.TextDocumentEdit
+---@return string? reason
+local function refusal(change)
+  local bufnr = files.loaded(change.textDocument.uri)
+  if not bufnr then
+    return "closed"
+  end
+  if not vim.bo[bufnr].modifiable then
+    return "not modifiable"
+  end
+  local version = change.textDocument.version
+  if version and version ~= vim.NIL and version ~= vim.lsp.util.buf_versions[bufnr] then
+    return "stale"
+  end
+end
+
+---@param edit lsp.WorkspaceEdit
+---@return lsp.TextDocumentEdit[]
+local function changes_of(edit)
+  if edit.documentChanges then
+    return edit.documentChanges
+  end
+  local out = {}
+  for uri, edits in pairs(edit.changes or {}) do
+    out[#out + 1] = { textDocument = { uri = uri }, edits = edits }
+  end
+  return out
+end
+
+---All changes or none: every version is looked at before the first character is touched.
+---@param params lsp.ApplyWorkspaceEditParams
+---@param client vim.lsp.Client
+---@return lsp.ApplyWorkspaceEditResult
+function M.apply(params, client)
+  local changes = changes_of(params.edit)
+  for i, change in ipairs(changes) do
+    local reason = change.kind and "resource operations are done by the server" or refusal(change)
+    if reason then
+      return { applied = false, failureReason = reason, failedChange = i - 1 }
+    end
+  end
+  for i, change in ipairs(changes) do
+    local bufnr = assert(files.loaded(change.textDocument.uri))
+    local err = apply_to_buffer(bufnr, change.edits, client.offset_encoding)
+    if err then
+      return { applied = false, failureReason = err, failedChange = i - 1 }
+    end
+  end
+  return { applied = true }
+end
+
+return M

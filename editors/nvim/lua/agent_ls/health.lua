@@ -1,0 +1,80 @@
+-- :checkhealth agent_ls
+local client = require("agent_ls.client")
+local config = require("agent_ls.config")
+local log = require("agent_ls.log")
+
+local M = {}
+
+local WAIT_MS = 10000 -- a first start compiles Python's files
+
+local function check_editor()
+  local version = tostring(vim.version())
+  if vim.fn.has("nvim-0.11") == 1 then
+    vim.health.ok("Neovim " .. version)
+  else
+    vim.health.error("Neovim " .. version .. " is too old", { "agent-ls needs Neovim 0.11 or newer." })
+  end
+end
+
+---@return boolean found
+local function check_program()
+  local cmd = config.options.cmd
+  local path = vim.fn.exepath(cmd[1])
+  if path == "" then
+    vim.health.error(("the program %q is not found"):format(cmd[1]), {
+      "Install it: pip install agent-ls (or pipx install agent-ls).",
+      'Or say where it is: require("agent_ls").setup({ cmd = { "/path/to/agent-ls", "serve", "--stdio" } })',
+    })
+    return false
+  end
+  vim.health.ok("server program: " .. path)
+  vim.health.info("started as: " .. table.concat(cmd, " "))
+  return true
+end
+
+local function check_version()
+  local program = config.options.cmd[1]
+  local is_ours = vim.fs.basename(program):match("^agent%-ls") ~= nil
+  if not is_ours then
+    return vim.health.info("its version is not asked for: the program is not agent-ls itself")
+  end
+  local ok, process = pcall(vim.system, { program, "--version" }, { text = true })
+  local result = ok and process:wait(WAIT_MS) or { code = -1, stderr = tostring(process) }
+  if result.code == 0 then
+    vim.health.ok("server version: " .. vim.trim(result.stdout))
+  else
+    vim.health.error(program .. " --version fails: " .. vim.trim(result.stderr or ""))
+  end
+end
+
+local function check_running()
+  local lsp = client.lsp()
+  if not lsp then
+    return vim.health.info("server not running; the first :AgentLs starts it")
+  end
+  local attached = vim.tbl_count(lsp.attached_buffers)
+  vim.health.ok(("server running, %d files attached, folder %s"):format(attached, lsp.root_dir or "?"))
+  local info = lsp.server_info or {}
+  local granted = (lsp.server_capabilities.experimental or {}).agentLs
+  if type(granted) == "table" and granted.version == require("agent_ls.protocol").VERSION then
+    vim.health.ok(("protocol version %d, server %s"):format(granted.version, info.version or "?"))
+  else
+    vim.health.error(
+      "the server speaks another version of the protocol",
+      { "Update agent-ls and this plugin together." }
+    )
+  end
+end
+
+function M.check()
+  vim.health.start("agent-ls")
+  check_editor()
+  if check_program() then
+    check_version()
+  end
+  check_running()
+  vim.health.info("log of the plugin: " .. log.path())
+  vim.health.info("log of the connection: " .. vim.lsp.log.get_filename())
+end
+
+return M

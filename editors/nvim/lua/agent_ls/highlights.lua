@@ -1,0 +1,48 @@
+-- The highlight groups, as links to groups that every colour scheme has; a scheme or a user may define them.
+local M = {}
+
+---@type table<string, string>
+local LINKS = {
+  AgentLsUser = "CursorLine",
+  AgentLsUserMark = "Identifier",
+  AgentLsDim = "Comment",
+  AgentLsName = "Function",
+  AgentLsRunning = "DiagnosticInfo",
+  AgentLsDone = "DiagnosticOk",
+  AgentLsFailed = "DiagnosticError",
+  AgentLsWarn = "DiagnosticWarn",
+  AgentLsAsk = "DiagnosticWarn",
+  AgentLsKey = "Special",
+  AgentLsPath = "Directory",
+  AgentLsAdded = "DiffAdd",
+  AgentLsRemoved = "DiffDelete",
+  AgentLsAddedSign = "Added",
+  AgentLsRemovedSign = "Removed",
+  AgentLsHeading = "Title",
+  AgentLsCode = "ColorColumn",
+  AgentLsInlineCode = "String",
+  AgentLsBar = "StatusLine",
+}
+
+function M.define()
+  for name, link in pairs(LINKS) do
+    vim.api.nvim_set_hl(0, name, { default = true, link = link })
+  end
+  vim.api.nvim_set_hl(0, "AgentLsStrong", { default = true, bold = true })
+  vim.api.nvim_set_hl(0, "AgentLsEmphasis", { default = true, italic = true })
+  -- Code gets a shade of its own only where the scheme has a quiet one.
+  local normal = vim.api.nvim_get_hl(0, { name = "CursorLine", link = false })
+  if normal.bg then
+    vim.api.nvim_set_hl(0, "AgentLsCode", { default = true, bg = normal.bg })
+  end
+end
+
+function M.setup()
+  M.define()
+  vim.api.nvim_create_autocmd("ColorScheme", {
+    group = vim.api.nvim_create_augroup("agent_ls_highlights", {}),
+    callback = M.define,
+  })
+end
+
+return M

@@ -1,0 +1,80 @@
+-- What users and their configurations call. Loaded by the first :AgentLs or by setup(); starts nothing by itself.
+local M = {}
+
+local is_set_up = false
+
+---Everything that listens, once.
+local function prepare()
+  if is_set_up then
+    return
+  end
+  is_set_up = true
+  require("agent_ls.files").watch()
+  require("agent_ls.highlights").setup()
+  require("agent_ls.review.actions").setup()
+  require("agent_ls.terminal").setup()
+  require("agent_ls.notify").setup()
+  local view = require("agent_ls.chat.view")
+  require("agent_ls.session").listen(view.ask_frame)
+  require("agent_ls.log").nearby = view.say
+end
+
+---@param options table? see :help agent-ls-config
+function M.setup(options)
+  local config = require("agent_ls.config")
+  local problems = config.set(options)
+  if #problems > 0 then
+    require("agent_ls.log").warn("setup(): " .. table.concat(problems, "; ") .. " (:help agent-ls-config)")
+  end
+  prepare()
+  if config.options.autostart then
+    M.autostart()
+  end
+end
+
+---Starts the server with the first file, so that it knows all that is open before it is asked anything.
+function M.autostart()
+  local client = require("agent_ls.client")
+  local start = function()
+    local problem = client.start()
+    if problem then
+      require("agent_ls.session").report(problem)
+    end
+  end
+  if require("agent_ls.files").is_file(0) or vim.v.vim_did_enter == 1 then
+    return start()
+  end
+  vim.api.nvim_create_autocmd({ "BufReadPost", "BufNewFile" }, { once = true, callback = start })
+end
+
+---A component for the statusline: what the agent does, the model, the tokens; "" while there is no session.
+---@return string
+function M.status()
+  if not is_set_up then
+    return ""
+  end
+  return require("agent_ls.chat.bars").status()
+end
+
+---@param name string a function of the panel
+---@return fun(...)
+local function panel(name)
+  return function(...)
+    prepare()
+    return require("agent_ls.chat.view")[name](...)
+  end
+end
+
+M.open = panel("open")
+M.close = panel("close")
+M.toggle = panel("toggle")
+M.prepare = prepare
+
+---Sends a message: starts a turn, or steers the one that runs.
+---@param text string
+function M.send(text)
+  prepare()
+  require("agent_ls.chat.input").submit(text)
+end
+
+return M

@@ -1,0 +1,91 @@
+-- The plugin's own log file, and the one way to tell the user something outside the panel.
+local M = {}
+
+local LEVELS = { "debug", "info", "warn", "error" }
+local MAX_BYTES = 1024 * 1024 -- then it begins anew: a log for one's last problem, not an archive
+
+---@return string
+function M.path()
+  return vim.fs.joinpath(vim.fn.stdpath("log") --[[@as string]], "agent-ls.nvim.log")
+end
+
+---@param level "debug"|"info"|"warn"|"error"
+---@param message string
+function M.write(level, message)
+  assert(vim.list_contains(LEVELS, level))
+  vim.fn.mkdir(vim.fs.dirname(M.path()), "p")
+  local stat = vim.uv.fs_stat(M.path())
+  local file = io.open(M.path(), stat and stat.size > MAX_BYTES and "w" or "a")
+  if file then
+    file:write(os.date("!%Y-%m-%dT%H:%M:%SZ "), level, " ", message, "\n")
+    file:close()
+  end
+end
+
+---@param text string
+---@return string one line that fits the message area, so that "Press ENTER" never comes up
+local function one_line(text)
+  local line = vim.trim((text:gsub("%s+", " ")))
+  -- 'showcmd' and 'ruler' take the last columns of that line.
+  local room = math.max(20, vim.o.columns - 24)
+  if vim.api.nvim_strwidth(line) <= room then
+    return line
+  end
+  return vim.fn.strcharpart(line, 0, room - 1) .. "…"
+end
+
+local queued ---@type {text: string, level: integer}?
+
+local function show()
+  local message = queued
+  queued = nil
+  if not message then
+    return
+  end
+  -- Without this, a message of the same tick would still stand on the line and the two together would scroll.
+  vim.cmd.redraw()
+  vim.notify(message.text, message.level, { title = "agent-ls" })
+end
+
+---Shows words nearer to where the user looks than the message line is; set by who can. False: not shown.
+---@type fun(text: string): boolean
+M.nearby = function() return false end
+
+---Tells the user on one line; of several in one tick the gravest is shown.
+---@param text string
+---@param level integer? vim.log.levels
+function M.notify(text, level)
+  level = level or vim.log.levels.INFO
+  M.write(level >= vim.log.levels.WARN and "warn" or "info", text)
+  if level < vim.log.levels.WARN and M.nearby(text) then
+    return
+  end
+  if queued and queued.level > level then
+    return
+  end
+  local first = not queued
+  queued = { text = one_line("agent-ls: " .. text), level = level }
+  if first then
+    vim.schedule(show)
+  end
+end
+
+---A function whose error goes to the log and to one line, never to a traceback that stops at "Press ENTER".
+---@param what string it does, for that line
+---@param run fun(...): any
+---@return fun(...): any returns nothing when it failed
+function M.guarded(what, run)
+  return function(...)
+    local results = { xpcall(run, debug.traceback, ...) }
+    if results[1] then
+      return unpack(results, 2)
+    end
+    M.write("error", tostring(results[2]))
+    M.notify(("%s failed, see %s"):format(what, M.path()), vim.log.levels.ERROR)
+  end
+end
+
+---@param text string
+function M.warn(text) M.notify(text, vim.log.levels.WARN) end
+
+return M

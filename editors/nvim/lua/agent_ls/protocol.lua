@@ -1,0 +1,129 @@
+-- Mirrors agent_ls/server/protocol.py: names of methods, what we announce, and the shapes that we build or read.
+-- Pure but for the random bytes of a key. It does not know that there is a connection.
+local M = {}
+
+M.VERSION = 1
+M.EVENT = "agent/event"
+
+M.method = {
+  new_session = "agent/newSession",
+  sessions = "agent/sessions",
+  subscribe = "agent/subscribe",
+  unsubscribe = "agent/unsubscribe",
+  submit = "agent/submit",
+  steer = "agent/steer",
+  unsteer = "agent/unsteer",
+  follow_up = "agent/followUp",
+  interrupt = "agent/interrupt",
+  abort = "agent/abort",
+  configure = "agent/configure",
+  approve = "agent/approve",
+  hunks = "agent/hunks",
+  review = "agent/review",
+  editor_state = "agent/editorState",
+  terminals = "agent/terminals",
+  terminal_kill = "agent/terminalKill",
+  client_answer = "agent/clientAnswer",
+}
+
+---What this client can do (PROTOCOL, Rules). `terminal`: we show output, we do not run commands for the server.
+function M.abilities()
+  return {
+    version = M.VERSION,
+    events = true,
+    review = true,
+    approvals = true,
+    terminal = false,
+    save = true,
+    diagnostics = false,
+  }
+end
+
+---A key that names one change for ever: the same key again returns the first answer.
+---@return string uuid version 4
+function M.client_key()
+  local bytes = { vim.uv.random(16):byte(1, -1) }
+  bytes[7] = bytes[7] % 16 + 64
+  bytes[9] = bytes[9] % 64 + 128
+  local hex = string.format(("%02x"):rep(16), unpack(bytes))
+  return table.concat({ hex:sub(1, 8), hex:sub(9, 12), hex:sub(13, 16), hex:sub(17, 20), hex:sub(21) }, "-")
+end
+
+---@param text string
+function M.text_input(text) return { type = "text", text = text } end
+
+---@param uri string
+---@param first integer line, from 0
+---@param last integer line after the last
+---@param text string
+function M.selection_input(uri, first, last, text)
+  return { type = "selection", uri = uri, startLine = first, endLine = last, text = text }
+end
+
+---@param lines string[]?
+---@return string[]
+local function without_ends(lines)
+  local out = {}
+  for i, line in ipairs(lines or {}) do
+    out[i] = (line:gsub("\r?\n$", ""))
+  end
+  return out
+end
+
+---A hunk of an event (`start`, `end`, `lines`) or of a result (`newRange`, `newLines`) in our one shape.
+---@param raw table
+---@param uri string? for hunks that stand below their file
+---@return agent_ls.Hunk
+function M.hunk(raw, uri)
+  local range = raw.newRange or { raw.start, raw["end"] }
+  return {
+    id = raw.id,
+    uri = raw.uri or uri or (raw.path and vim.uri_from_fname(raw.path)) or "",
+    path = raw.path,
+    session_id = raw.sessionId,
+    turn_id = raw.turnId,
+    call_id = raw.callId,
+    what = raw.what or "content",
+    state = raw.state,
+    first = range[1] or 0,
+    last = range[2] or 0,
+    old_lines = without_ends(raw.oldLines or raw.baseLines),
+    new_lines = without_ends(raw.newLines or raw.lines),
+  }
+end
+
+---A message as plain Lua. Members that are null are absent: versions of Neovim differ in what they make of them.
+---@generic T
+---@param value T
+---@return T
+function M.without_null(value)
+  if type(value) ~= "table" then
+    return value
+  end
+  for key, inner in pairs(value) do
+    if inner == vim.NIL then
+      value[key] = nil
+    else
+      M.without_null(inner)
+    end
+  end
+  return value
+end
+
+---What a JSON-RPC error means to the user.
+---@param err table|string
+---@return agent_ls.Problem
+function M.problem(err)
+  if type(err) == "string" then
+    return { message = err }
+  end
+  local data = type(err.data) == "table" and err.data or {}
+  return {
+    message = err.message or "the server gave an error without words",
+    hint = data.hint,
+    kind = data.kind,
+    retryable = data.retryable,
+  }
+end
+
+return M

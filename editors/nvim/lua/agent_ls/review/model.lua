@@ -1,0 +1,105 @@
+-- The hunks of all sessions by file, as the server last told them. Pure; it computes no position and no diff.
+local protocol = require("agent_ls.protocol")
+
+local M = {}
+
+---@alias agent_ls.Hunks table<string, table<string, agent_ls.Hunk>> by uri, then by id
+
+---The states that wait for a verdict; in all others the marks go away.
+M.OPEN = { proposed = true, pending = true, edited = true, stale = true }
+
+---@return agent_ls.Hunks
+function M.new() return {} end
+
+---@param hunks agent_ls.Hunks
+---@param raw table
+---@param uri string?
+---@return string uri whose hunks changed
+function M.set(hunks, raw, uri)
+  local hunk = protocol.hunk(raw, uri)
+  hunks[hunk.uri] = hunks[hunk.uri] or {}
+  hunks[hunk.uri][hunk.id] = M.OPEN[hunk.state] and hunk or nil
+  return hunk.uri
+end
+
+---Takes in whatever an event says of hunks.
+---@param hunks agent_ls.Hunks
+---@param event agent_ls.Event
+---@return string[] uris whose hunks changed
+function M.apply(hunks, event)
+  local changed = {}
+  if event.kind == "file_change" or event.kind == "hunk_state" then
+    for _, raw in ipairs(event.data.hunks or {}) do
+      changed[M.set(hunks, raw, event.data.uri)] = true
+    end
+  end
+  return vim.tbl_keys(changed)
+end
+
+---Takes in the files of agent/hunks or of a subscription: each is complete.
+---@param hunks agent_ls.Hunks
+---@param files table[]
+---@return string[] uris
+function M.replace(hunks, files)
+  local changed = {}
+  for _, file in ipairs(files) do
+    hunks[file.uri] = {}
+    for _, raw in ipairs(file.hunks) do
+      M.set(hunks, raw, file.uri)
+    end
+    changed[#changed + 1] = file.uri
+  end
+  return changed
+end
+
+---The open hunks of a file, from top to bottom.
+---@param hunks agent_ls.Hunks
+---@param uri string
+---@return agent_ls.Hunk[]
+function M.of_file(hunks, uri)
+  local out = vim.tbl_values(hunks[uri] or {})
+  table.sort(out, function(a, b)
+    if a.first ~= b.first then
+      return a.first < b.first
+    end
+    return a.id < b.id
+  end)
+  return out
+end
+
+---@param hunks agent_ls.Hunks
+---@return string[] uris with open hunks, in order
+function M.files(hunks)
+  local out = vim.tbl_filter(function(uri) return next(hunks[uri]) ~= nil end, vim.tbl_keys(hunks))
+  table.sort(out)
+  return out
+end
+
+---@param placed {hunk: agent_ls.Hunk, first: integer, last: integer}[] where the hunks stand in the buffer now
+---@param row integer from 0
+---@return agent_ls.Hunk?
+function M.at(placed, row)
+  for _, place in ipairs(placed) do
+    -- A removal has no line of its own: it stands at the line after it, or at the last one.
+    if row >= place.first and row < math.max(place.last, place.first + 1) then
+      return place.hunk
+    end
+  end
+end
+
+---@param placed {hunk: agent_ls.Hunk, first: integer, last: integer}[]
+---@param row integer
+---@param by 1|-1
+---@return {hunk: agent_ls.Hunk, first: integer, last: integer}? nil at the file's end
+function M.next(placed, row, by)
+  local best
+  for _, place in ipairs(placed) do
+    local is_beyond = by == 1 and place.first > row or by == -1 and place.first < row
+    if is_beyond and (not best or (place.first - best.first) * by < 0) then
+      best = place
+    end
+  end
+  return best
+end
+
+return M

@@ -1,0 +1,173 @@
+-- Shows open hunks in their buffers: added lines coloured, removed ones as virtual lines above. It draws what it is
+-- told; between two messages the marks move with the text by themselves.
+local config = require("agent_ls.config")
+
+local api = vim.api
+local ns = api.nvim_create_namespace("agent_ls_review")
+
+local M = {}
+
+---@class agent_ls.Place
+---@field hunk agent_ls.Hunk
+---@field first integer
+---@field last integer
+
+---@class agent_ls.PlacedHunk
+---@field hunk agent_ls.Hunk
+---@field mark integer extmark over the hunk's lines
+
+local placed = {} ---@type table<integer, table<string, agent_ls.PlacedHunk>> by buffer, then hunk id
+
+local GROUPS = {
+  pending = { added = "AgentLsAdded", sign = "AgentLsAddedSign", word = "" },
+  proposed = { added = "AgentLsAdded", sign = "AgentLsAddedSign", word = "proposed" },
+  edited = { added = "AgentLsAdded", sign = "AgentLsWarn", word = "with your edits" },
+  stale = { added = "AgentLsCode", sign = "AgentLsWarn", word = "stale" },
+}
+
+---@param bufnr integer
+---@param hunk agent_ls.Hunk
+---@param first integer
+---@param last integer
+---@return boolean the buffer shows the agent's lines there
+local function fits(bufnr, hunk, first, last)
+  local lines = api.nvim_buf_get_lines(bufnr, first, last, false)
+  return hunk.state == "pending" and vim.deep_equal(lines, hunk.new_lines)
+end
+
+---@param bufnr integer
+---@param place agent_ls.PlacedHunk?
+---@return integer?, integer?
+local function where_now(bufnr, place)
+  local mark = place and api.nvim_buf_get_extmark_by_id(bufnr, ns, place.mark, { details = true })
+  if mark and mark[1] then
+    return mark[1], mark[3].end_row
+  end
+end
+
+---The server tells positions in the text it knows. When the user has typed since, its message about that is on its way,
+---and a mark that has moved with the text is right meanwhile.
+---@param bufnr integer
+---@param hunk agent_ls.Hunk
+---@param before agent_ls.PlacedHunk?
+---@return integer first, integer last
+local function position(bufnr, hunk, before)
+  if not fits(bufnr, hunk, hunk.first, hunk.last) then
+    local first, last = where_now(bufnr, before)
+    if first and last and fits(bufnr, hunk, first, last) then
+      return first, last
+    end
+  end
+  local count = api.nvim_buf_line_count(bufnr)
+  return math.min(hunk.first, count), math.min(hunk.last, count)
+end
+
+---@param hunk agent_ls.Hunk
+---@return table[] virtual lines
+local function removed_lines(hunk)
+  local lines = hunk.state == "proposed" and hunk.new_lines or hunk.old_lines
+  local group = hunk.state == "proposed" and "AgentLsAdded" or "AgentLsRemoved"
+  return vim.tbl_map(function(line)
+    -- Filled up, so that the colour reaches the window's edge as it does for real lines.
+    local text = line:gsub("\t", (" "):rep(vim.bo.tabstop))
+    return { { text .. (" "):rep(math.max(0, 300 - #text)), group } }
+  end, lines)
+end
+
+---@param key string
+---@return string as the user types it
+local function typed(key)
+  local leader = vim.g.mapleader or "\\"
+  return (key:gsub("<[lL]eader>", leader == " " and "␣" or leader:gsub("%%", "%%%%")))
+end
+
+---@param hunk agent_ls.Hunk
+---@param number integer
+---@param count integer
+---@return table chunks
+local function hint(hunk, number, count)
+  local words = GROUPS[hunk.state].word
+  local text = ("  agent %d/%d %s"):format(number, count, words)
+  local keep, undo = config.key("keep_hunk"), config.key("undo_hunk")
+  if keep and undo then
+    text = text .. (" %s keep · %s undo"):format(typed(keep), typed(undo))
+  end
+  return { { text, "AgentLsDim" } }
+end
+
+---@param bufnr integer
+---@param hunk agent_ls.Hunk
+---@param first integer
+---@param last integer
+---@param extra table chunks at the end of the first line
+---@return integer mark
+local function draw(bufnr, hunk, first, last, extra)
+  local groups = GROUPS[hunk.state]
+  local count = api.nvim_buf_line_count(bufnr)
+  local row = math.min(first, count - 1)
+  for line = first, last - 1 do
+    api.nvim_buf_set_extmark(bufnr, ns, line, 0, {
+      line_hl_group = groups.added,
+      sign_text = "▎",
+      sign_hl_group = groups.sign,
+      undo_restore = false,
+    })
+  end
+  local virt_lines = removed_lines(hunk)
+  api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
+    virt_lines = #virt_lines > 0 and virt_lines or nil,
+    virt_lines_above = first < count,
+    sign_text = first == last and "▁" or nil,
+    sign_hl_group = first == last and "AgentLsRemovedSign" or nil,
+    undo_restore = false,
+  })
+  if config.options.hints then
+    local mark = { virt_text = extra, virt_text_pos = "eol", hl_mode = "combine", undo_restore = false }
+    api.nvim_buf_set_extmark(bufnr, ns, row, 0, mark)
+  end
+  return api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
+    end_row = math.max(row, math.min(last, count)),
+    right_gravity = true,
+    end_right_gravity = false,
+    undo_restore = false,
+    strict = false,
+  })
+end
+
+---Draws all of a buffer's hunks anew.
+---@param bufnr integer
+---@param hunks agent_ls.Hunk[] in order
+function M.show(bufnr, hunks)
+  local before, now = placed[bufnr] or {}, {}
+  local places = {}
+  for i, hunk in ipairs(hunks) do
+    local first, last = position(bufnr, hunk, before[hunk.id])
+    places[i] = { first, last }
+  end
+  api.nvim_buf_clear_namespace(bufnr, ns, 0, -1)
+  for i, hunk in ipairs(hunks) do
+    local first, last = unpack(places[i])
+    now[hunk.id] = { hunk = hunk, mark = draw(bufnr, hunk, first, last, hint(hunk, i, #hunks)) }
+  end
+  placed[bufnr] = next(now) and now or nil
+end
+
+---Where the buffer's hunks stand now, from top to bottom.
+---@param bufnr integer
+---@return agent_ls.Place[]
+function M.places(bufnr)
+  local out = {}
+  for _, place in pairs(placed[bufnr] or {}) do
+    local first, last = where_now(bufnr, place)
+    if first and last then
+      out[#out + 1] = { hunk = place.hunk, first = first, last = last }
+    end
+  end
+  table.sort(out, function(a, b) return a.first < b.first end)
+  return out
+end
+
+---@param bufnr integer
+function M.forget(bufnr) placed[bufnr] = nil end
+
+return M

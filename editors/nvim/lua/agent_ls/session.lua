@@ -1,0 +1,370 @@
+-- The sessions of this editor: subscribes, feeds their events to snapshots, and asks for what the user wants.
+-- It draws nothing: who shows a session listens.
+local client = require("agent_ls.client")
+local client_requests = require("agent_ls.client_requests")
+local config = require("agent_ls.config")
+local editor_state = require("agent_ls.editor_state")
+local files = require("agent_ls.files")
+local log = require("agent_ls.log")
+local protocol = require("agent_ls.protocol")
+local snapshot = require("agent_ls.snapshot")
+
+local M = {}
+
+local method = protocol.method
+
+---@class agent_ls.Live
+---@field snapshot agent_ls.Snapshot
+---@field subscribing boolean an answer to agent/subscribe is awaited
+---@field early agent_ls.Event[] events that came before that answer
+---@field gaps integer subscriptions in a row that led to a gap again
+
+local MAX_GAPS = 3 -- a server that never closes a gap must not be asked for ever
+
+local sessions = {} ---@type table<string, agent_ls.Live>
+local current_id ---@type string?
+local nowhere = snapshot.new() -- what is shown, and said, before there is a session
+local listeners = {} ---@type fun(change: agent_ls.Change)[]
+
+---@class agent_ls.Change
+---@field session_id string?
+---@field event agent_ls.Event? the message that was applied; nil after a (new) subscription or a notice
+---@field files table[]? FileHunks of a subscription
+---@field switched boolean? another session is shown now
+---@field forgotten boolean? the server has gone, and with it what it held: hunks
+
+---@param listener fun(change: agent_ls.Change)
+function M.listen(listener) listeners[#listeners + 1] = log.guarded("showing a change", listener) end
+
+---@param change agent_ls.Change
+local function tell(change)
+  for _, listener in ipairs(listeners) do
+    listener(change)
+  end
+end
+
+---The snapshot that is shown; an empty one before there is a session.
+---@return agent_ls.Snapshot
+function M.snapshot()
+  local live = current_id and sessions[current_id]
+  return live and live.snapshot or nowhere
+end
+
+---@return string?
+function M.current_id() return current_id end
+
+---Says a problem in the panel, and once more by vim.notify for a user who looks elsewhere.
+---@param level "warn"|"error"
+---@param text string
+---@param hint string?
+function M.say(level, text, hint)
+  snapshot.add_notice(M.snapshot(), level, text, hint)
+  log.warn(text)
+  tell({ session_id = current_id })
+end
+
+---@param problem agent_ls.Problem
+function M.report(problem)
+  if problem.kind ~= client.SERVER_ENDED then
+    M.say("error", problem.message, problem.hint)
+  end
+end
+
+---Hands on the result, or reports the problem.
+---@param done fun(result: any)?
+---@return fun(problem: agent_ls.Problem?, result: any)
+local function reporting(done)
+  return function(problem, result)
+    if problem then
+      M.report(problem)
+    elseif done then
+      done(result)
+    end
+  end
+end
+
+local subscribe ---@type fun(id: string, done: fun(problem: agent_ls.Problem?)?)
+
+---@param id string
+---@param live agent_ls.Live
+---@param event agent_ls.Event
+local function take(id, live, event)
+  local outcome = snapshot.apply(live.snapshot, event)
+  if outcome == "applied" then
+    live.gaps = 0
+    tell({ session_id = id, event = event })
+  elseif outcome == "gap" and live.gaps < MAX_GAPS then
+    live.gaps = live.gaps + 1
+    subscribe(id)
+  end
+end
+
+---@param id string
+---@param live agent_ls.Live
+---@param result table SubscribeResult
+local function subscribed(id, live, result)
+  if snapshot.subscribed(live.snapshot, result) == "gap" and live.gaps < MAX_GAPS then
+    live.snapshot, live.gaps = snapshot.new(), live.gaps + 1
+    return subscribe(id)
+  end
+  tell({ session_id = id, files = result.pending.hunks or {} })
+  local early = live.early
+  live.early = {}
+  for _, event in ipairs(early) do
+    if live.subscribing then
+      table.insert(live.early, event)
+    else
+      take(id, live, event)
+    end
+  end
+end
+
+function subscribe(id, done)
+  local live = sessions[id] or { snapshot = snapshot.new(), early = {}, gaps = 0 }
+  sessions[id] = live
+  live.subscribing = true
+  local params = { sessionId = id, since = live.snapshot.last_seq }
+  client.request(method.subscribe, params, function(problem, result)
+    live.subscribing = false
+    if problem then
+      live.early = {}
+    else
+      subscribed(id, live, result)
+    end
+    if done then
+      done(problem)
+    elseif problem then
+      M.report(problem)
+    end
+  end)
+end
+
+---@param event agent_ls.Event
+local function on_event(event)
+  if event.kind == "client_request" then
+    return client_requests.answer(event)
+  end
+  local live = sessions[event.sessionId]
+  if not live then
+    return
+  end
+  if live.subscribing then
+    table.insert(live.early, event)
+  else
+    take(event.sessionId, live, event)
+  end
+end
+
+---@param exit agent_ls.Exit
+local function on_exit(exit)
+  local is_clean = exit.code == 0 and exit.signal == 0
+  for _, live in pairs(sessions) do
+    live.snapshot.state = "IDLE"
+    live.gaps, live.early, live.subscribing = 0, {}, false
+  end
+  tell({ forgotten = true })
+  if not is_clean or exit.unanswered > 0 then
+    local why = exit.signal ~= 0 and ("signal %d"):format(exit.signal) or ("exit code %d"):format(exit.code)
+    local log_path = vim.fn.fnamemodify(vim.lsp.log.get_filename(), ":~")
+    local hint = "Your next message starts it again and goes on with the session. Its log: " .. log_path
+    M.say("error", "The server ended unexpectedly (" .. why .. ").", hint)
+  end
+end
+
+client.on_event = on_event
+client.on_exit = on_exit
+
+---@param id string
+local function show(id)
+  current_id = id
+  tell({ session_id = id, switched = true })
+end
+
+---Opens a session, live or stored, and shows it.
+---@param id string
+---@param done fun(problem: agent_ls.Problem?)?
+function M.open(id, done)
+  subscribe(id, function(problem)
+    if problem then
+      sessions[id] = nil
+      M.report(problem)
+    else
+      editor_state.watch()
+      show(id)
+    end
+    if done then
+      done(problem)
+    end
+  end)
+end
+
+---@param options table? provider, model, effort, mode, review, title
+---@param done fun(problem: agent_ls.Problem?)?
+function M.new(options, done)
+  local wanted = { clientKey = protocol.client_key(), workspaceFolder = vim.uri_from_fname(files.root()) }
+  for _, name in ipairs({ "provider", "model", "effort", "mode", "review" }) do
+    wanted[name] = (options or {})[name] or config.options[name]
+  end
+  client.request(method.new_session, wanted, function(problem, result)
+    if problem then
+      M.report(problem)
+      return done and done(problem)
+    end
+    M.open(result.session.id, done)
+  end)
+end
+
+---Calls `ready` when there is a session to speak to. One that was closed is opened again, and so is one that a server
+---held which went away.
+---@param ready fun(id: string)
+---@param failed fun(problem: agent_ls.Problem)?
+local function with_session(ready, failed)
+  if not current_id then
+    return M.new({}, function(problem)
+      if not problem then
+        return ready(assert(current_id))
+      end
+      return failed and failed(problem)
+    end)
+  end
+  if client.is_running() and M.snapshot().state ~= "CLOSED" then
+    return ready(current_id)
+  end
+  subscribe(current_id, function(problem)
+    if not problem then
+      return ready(assert(current_id))
+    end
+    M.report(problem)
+    return failed and failed(problem)
+  end)
+end
+
+---Asks something of the session that is shown; says so when there is none.
+---@param name string
+---@param params table
+---@param done fun(result: any)?
+local function ask(name, params, done)
+  if not current_id then
+    return M.say(
+      "warn",
+      "There is no session yet.",
+      "Write a message, or use :AgentLs new or :AgentLs resume."
+    )
+  end
+  params.clientKey = protocol.client_key()
+  with_session(function(id)
+    params.sessionId = id
+    client.request(name, params, reporting(done))
+  end)
+end
+
+---Sends a message: starts a turn, or steers the one that runs.
+---@param input table[] parts
+---@param failed fun()? called when it did not arrive
+function M.submit(input, failed)
+  local key = protocol.client_key()
+  with_session(function(id)
+    local params = { sessionId = id, clientKey = key, input = input, whenBusy = "steer" }
+    client.request(method.submit, params, function(problem)
+      if problem then
+        M.report(problem)
+        return failed and failed()
+      end
+    end)
+  end, failed)
+end
+
+---@param text string
+function M.steer(text) ask(method.steer, { input = { protocol.text_input(text) } }) end
+
+---Takes back the newest steer that still waits.
+function M.unsteer()
+  local items = M.snapshot().items
+  for i = #items, 1, -1 do
+    if items[i].kind == "steer" and items[i].status == "waiting" then
+      return ask(method.unsteer, { steerId = items[i].steer_id })
+    end
+  end
+  log.notify("No steering message is waiting.")
+end
+
+---@param text string
+function M.follow_up(text) ask(method.follow_up, { input = { protocol.text_input(text) } }) end
+
+---Ends the turn; the session lives.
+function M.interrupt() ask(method.interrupt, {}) end
+
+---Ends the session.
+function M.abort() ask(method.abort, {}) end
+
+local FROM = { now = "now", nextCall = "the next model call", nextTurn = "the next message" }
+
+---@param setting "provider"|"model"|"effort"|"mode"|"review"
+---@param value string
+function M.configure(setting, value)
+  ask(method.configure, { [setting] = value }, function(result)
+    local s = M.snapshot()
+    s.session = vim.tbl_extend("force", s.session or {}, result.session)
+    log.notify(("%s: %s, from %s on"):format(setting, value, FROM[result.appliesFrom] or "now"))
+    tell({ session_id = current_id })
+  end)
+end
+
+---@class agent_ls.Approval
+---@field decision "allow"|"deny"
+---@field scope string?
+---@field rule_id string?
+---@field reason string?
+
+---@param item agent_ls.Item of kind approval
+---@param answer agent_ls.Approval
+function M.approve(item, answer)
+  ask(method.approve, {
+    requestId = item.id,
+    decision = answer.decision,
+    scope = answer.scope or "once",
+    ruleId = answer.rule_id,
+    reason = answer.reason,
+  })
+end
+
+---@param uri string?
+---@return string path
+local function folder_path(uri)
+  return vim.fs.normalize(uri and uri:match("^file:") and vim.uri_to_fname(uri) or uri or "")
+end
+
+---Sessions of this workspace, newest first.
+---@param done fun(list: agent_ls.SessionInfo[])
+function M.list(done)
+  local root = files.root()
+  client.request(
+    method.sessions,
+    { workspaceFolder = vim.uri_from_fname(root) },
+    reporting(function(result)
+      done(
+        vim.tbl_filter(
+          function(info) return folder_path(info.workspaceFolder) == vim.fs.normalize(root) end,
+          result.sessions
+        )
+      )
+    end)
+  )
+end
+
+---@param done fun(terminals: table[])
+function M.terminals(done)
+  ask(method.terminals, {}, function(result) done(result.terminals) end)
+end
+
+---@param terminal_id string
+function M.kill(terminal_id) ask(method.terminal_kill, { terminalId = terminal_id }) end
+
+---@param params table what is judged and how, without the key
+---@param done fun(result: table)
+function M.review(params, done)
+  params.clientKey = protocol.client_key()
+  client.request(method.review, params, reporting(done))
+end
+
+return M

@@ -1,0 +1,175 @@
+-- Shows what commands print in terminal buffers, made when first looked at and fed from then on. It runs nothing.
+local log = require("agent_ls.log")
+local session = require("agent_ls.session")
+
+local api = vim.api
+
+local M = {}
+
+local HEIGHT = 14
+
+---@class agent_ls.TerminalView
+---@field bufnr integer
+---@field channel integer
+---@field fed integer code points of the call's output shown so far
+
+local views = {} ---@type table<string, agent_ls.TerminalView> by call id
+
+---@param text string
+---@return string as a terminal wants its line ends
+local function for_terminal(text) return (text:gsub("\r?\n", "\r\n")) end
+
+---@param view agent_ls.TerminalView
+---@param text string
+local function feed(view, text) pcall(api.nvim_chan_send, view.channel, for_terminal(text)) end
+
+---@param bufnr integer
+---@return integer win
+local function open_window(bufnr)
+  local own = vim.fn.win_findbuf(bufnr)[1]
+  if own then
+    api.nvim_set_current_win(own)
+    return own
+  end
+  local win = api.nvim_open_win(bufnr, true, { split = "below", win = -1, height = HEIGHT })
+  vim.wo[win][0].number, vim.wo[win][0].relativenumber, vim.wo[win][0].signcolumn = false, false, "no"
+  vim.wo[win][0].winfixheight = true
+  return win
+end
+
+---@param item agent_ls.Item
+---@return string
+local function ending(item)
+  local result = item.result
+  if not result then
+    return ""
+  end
+  local how = result.exitCode and ("exit %d"):format(result.exitCode) or result.summary
+  return ("\n\27[2m[%s, %.1f s]\27[0m\n"):format(how, (result.durationMs or 0) / 1000)
+end
+
+---@param item agent_ls.Item of kind tool
+---@return agent_ls.TerminalView
+local function make(item)
+  local bufnr = api.nvim_create_buf(false, true)
+  vim.bo[bufnr].bufhidden = "hide"
+  open_window(bufnr)
+  -- After its window: the emulator takes the window's size, so that what it is fed now wraps where it should.
+  local view = { bufnr = bufnr, channel = api.nvim_open_term(bufnr, {}), fed = item.part.length }
+  pcall(api.nvim_buf_set_name, bufnr, ("agent-ls://terminal/%s"):format(item.id))
+  views[item.id] = view
+  local terminal = session.snapshot().terminals[item.terminal_id]
+  local title = terminal and terminal.title or item.summary
+  feed(view, "\27[1m$ " .. title .. "\27[0m\n" .. table.concat(item.part.lines, "\n") .. ending(item))
+  vim.keymap.set(
+    "n",
+    "q",
+    function() api.nvim_win_close(0, false) end,
+    { buffer = bufnr, nowait = true, desc = "agent-ls: close" }
+  )
+  return view
+end
+
+---@return agent_ls.Item? the last call that has a terminal
+local function last_call()
+  local s = session.snapshot()
+  local id = s.terminal_order[#s.terminal_order]
+  return id and s.calls[s.terminals[id].call_id]
+end
+
+---Shows the output of a call.
+---@param call_id string? the last command when nil
+function M.show_call(call_id)
+  local item = call_id and session.snapshot().calls[call_id] or last_call()
+  if not item then
+    return log.notify("No command has run yet.")
+  end
+  local view = views[item.id]
+  if view and api.nvim_buf_is_valid(view.bufnr) then
+    open_window(view.bufnr)
+  else
+    make(item)
+  end
+end
+
+---@param terminal {id: string, title: string, call_id: string?, running: boolean, exit_code: integer?, background: boolean}
+---@return string
+local function label(terminal)
+  local state = terminal.running and "running"
+    or terminal.exit_code and "exit " .. terminal.exit_code
+    or "ended"
+  return ("%s  [%s%s]"):format(terminal.title, terminal.background and "background, " or "", state)
+end
+
+---What ran in this session, with what the server says still runs in the background.
+---@param listed table[] TerminalInfo
+---@return table[]
+local function merge(listed)
+  local s = session.snapshot()
+  local out, by_id = {}, {}
+  for i = #s.terminal_order, 1, -1 do
+    local terminal = vim.deepcopy(s.terminals[s.terminal_order[i]])
+    by_id[terminal.id] = terminal
+    out[#out + 1] = terminal
+  end
+  for _, info in ipairs(listed) do
+    local terminal = by_id[info.terminalId]
+    if not terminal then
+      terminal = { id = info.terminalId, title = info.command, background = true }
+      table.insert(out, 1, terminal)
+    end
+    terminal.running, terminal.exit_code = info.exitCode == nil, info.exitCode
+    terminal.killable = terminal.running
+  end
+  return out
+end
+
+---@param terminal table
+local function chosen(terminal)
+  if not terminal.killable then
+    return M.show_call(terminal.call_id)
+  end
+  local actions = { "Show its output", "End it" }
+  vim.ui.select(actions, { prompt = terminal.title }, function(action)
+    if action == actions[2] then
+      session.kill(terminal.id)
+    elseif action then
+      M.show_call(terminal.call_id)
+    end
+  end)
+end
+
+---Lets the user choose a command of this session, to look at or to end.
+function M.choose()
+  session.terminals(function(listed)
+    local all = merge(listed)
+    if #all == 0 then
+      return log.notify("No command has run yet.")
+    end
+    vim.ui.select(all, { prompt = "Commands", format_item = label }, function(terminal)
+      if terminal then
+        chosen(terminal)
+      end
+    end)
+  end)
+end
+
+---@param change agent_ls.Change
+local function on_change(change)
+  local event = change.event
+  if not event then
+    return
+  end
+  if event.kind == "tool_call_output_delta" then
+    local view = views[(event.partId:gsub(":out$", ""))]
+    if view then
+      feed(view, event.data.text)
+    end
+  elseif event.kind == "tool_call_end" and views[event.data.callId] then
+    feed(views[event.data.callId], ending({ result = event.data }))
+  end
+end
+
+function M.setup() session.listen(on_change) end
+
+return M

@@ -1,0 +1,130 @@
+---@meta
+-- The shapes that several modules share. Types only: this file is never loaded.
+
+---@alias agent_ls.State "IDLE"|"PROCESSING"|"AWAITING_INPUT"|"CLOSED"
+---@alias agent_ls.HunkState "proposed"|"pending"|"kept"|"undone"|"edited"|"stale"|"gone"
+
+---What an error means to the user. `hint` says what to do next.
+---@class agent_ls.Problem
+---@field message string
+---@field hint string?
+---@field kind string?
+---@field retryable boolean?
+
+---A session as the server describes it (agent_ls/server/protocol.py, SessionInfo).
+---@class agent_ls.SessionInfo
+---@field id string
+---@field title string
+---@field state agent_ls.State
+---@field provider string
+---@field model string
+---@field effort string?
+---@field mode "plan"|"ask"|"edits"|"full"
+---@field review "after"|"before"
+---@field workspaceFolder string
+---@field created string
+---@field updated string
+---@field lastSeq integer
+---@field live boolean
+---@field access "owner"|"readOnly"
+---@field isWalkthrough boolean
+
+---A message of agent/event (agent_ls/loop/event_codec.py).
+---@class agent_ls.Event
+---@field sessionId string
+---@field kind string
+---@field timestamp string?
+---@field seq integer? recorded events only
+---@field after integer? deltas only: the last seq before it
+---@field partId string? deltas only
+---@field offset integer? deltas only: code points of the part before it
+---@field turnId string?
+---@field agentId string?
+---@field data table<string, any>
+
+---A hunk in one shape, whichever message brought it. Lines count from 0, [first, last).
+---@class agent_ls.Hunk
+---@field id string
+---@field uri string
+---@field path string?
+---@field session_id string
+---@field turn_id string
+---@field call_id string
+---@field what "content"|"create"|"delete"
+---@field state agent_ls.HunkState
+---@field first integer first line in the current text
+---@field last integer line after the last one in the current text
+---@field old_lines string[] without line ends: what the user had accepted
+---@field new_lines string[] without line ends: what the agent wrote
+
+---Text that grows. `length` counts code points, as the offsets of deltas do.
+---@class agent_ls.Part
+---@field lines string[] the last one may still grow
+---@field length integer
+---@field open boolean
+---@field interrupted boolean?
+
+---A rule that an approval may store for the session.
+---@class agent_ls.RuleOffer
+---@field id string
+---@field label string
+---@field scope string
+
+---One entry of the transcript; `kind` decides which fields are there.
+---@class agent_ls.Item
+---@field kind "user"|"text"|"reasoning"|"tool"|"file"|"approval"|"steer"|"retry"|"notice"
+---@field id string stable over a reload
+---@field index integer place in Snapshot.items
+---@field text string? user, steer, notice
+---@field part agent_ls.Part? text, reasoning, tool (its output)
+---@field arguments agent_ls.Part? tool
+---@field name string? tool
+---@field summary string? tool, approval: what it is about, on one line
+---@field status string? tool: writing|running|done|failed; approval: pending|allow|deny; steer: waiting|injected|removed; retry: failed|done, when it is over
+---@field result table? tool: the data of tool_call_end
+---@field terminal_id string? tool
+---@field background boolean? tool
+---@field path string? file
+---@field uri string? file
+---@field action "create"|"modify"|"delete"|nil file
+---@field added integer? file
+---@field removed integer? file
+---@field diff string? file
+---@field hunk_ids string[]? file
+---@field request table? approval: the data of approval_requested
+---@field reason string? approval: why it was denied
+---@field scope string? approval
+---@field decided_by string? approval
+---@field level "info"|"warn"|"error"|nil notice
+---@field hint string? notice
+---@field attempt integer? retry
+---@field delay_ms integer? retry
+---@field steer_id string? steer
+
+---@class agent_ls.Terminal
+---@field id string
+---@field call_id string
+---@field title string
+---@field background boolean
+---@field running boolean
+---@field exit_code integer?
+
+---One session as its events tell it. Made and changed by snapshot.lua only.
+---@class agent_ls.Snapshot
+---@field session agent_ls.SessionInfo?
+---@field state agent_ls.State
+---@field last_seq integer
+---@field items agent_ls.Item[]
+---@field parts table<string, agent_ls.Part>
+---@field part_item table<string, agent_ls.Item>
+---@field calls table<string, agent_ls.Item> by call id
+---@field requests table<string, agent_ls.Item> approvals by request id
+---@field steers table<string, agent_ls.Item>
+---@field queue {queuedId: string, text: string}[] follow-ups that wait
+---@field hunks table<string, agent_ls.Hunk>
+---@field hunk_item table<string, agent_ls.Item>
+---@field terminals table<string, agent_ls.Terminal>
+---@field terminal_order string[]
+---@field usage {input: integer, output: integer, context: integer, window: integer}?
+---@field closed_notice string? id of the notice that the session was closed: a resume takes its place
+---@field touched table<integer, true> indexes of items changed since the last drain

@@ -1,0 +1,265 @@
+-- req: H10
+local markdown = require("agent_ls.chat.markdown")
+local render = require("agent_ls.chat.render")
+local snapshot = require("agent_ls.snapshot")
+local support = require("support")
+
+local spec = {}
+
+---@param s agent_ls.Snapshot?
+---@return agent_ls.RenderContext
+local function context(s)
+  return {
+    width = 60,
+    expanded = {},
+    hunks = s and s.hunks or {},
+    keys = { allow = "a", allow_rule = "A", deny = "d", expand = "<CR>" },
+    relative = function(path)
+      local inside = path:gsub("^/home/ada/shop/?", "")
+      return inside == "" and "the project folder" or inside
+    end,
+  }
+end
+
+---@return agent_ls.Snapshot
+local function session_until(kind)
+  local s = snapshot.new()
+  for _, event in ipairs(support.golden("session.json").events) do
+    snapshot.apply(s, event)
+    if event.kind == kind then
+      break
+    end
+  end
+  return s
+end
+
+---@param s agent_ls.Snapshot
+---@param kind string
+---@return agent_ls.Item
+local function last_of(s, kind)
+  return vim.iter(s.items):rev():find(function(item) return item.kind == kind end)
+end
+
+---@param item agent_ls.Item
+---@param ctx agent_ls.RenderContext
+---@return string[] lines with the words at their ends
+local function drawn(item, ctx)
+  local rendered = render.item(item, ctx)
+  local lines = vim.list_slice(rendered.lines)
+  for _, mark in ipairs(rendered.marks) do
+    if mark.opts.virt_text then
+      lines[mark.row + 1] = lines[mark.row + 1] .. mark.opts.virt_text[1][1]
+    end
+  end
+  return lines
+end
+
+spec["an approval shows the exact command, the reason and the offered rule"] = function()
+  local s = session_until("approval_requested")
+  support.same(drawn(last_of(s, "approval"), context(s)), {
+    "┃ Run this command?",
+    "┃   python -m pytest -q",
+    "┃   in the project folder",
+    "┃ Commands are asked about in this mode.",
+    "┃ a allow once   d deny",
+    "┃ A commands that start with python -m pytest (this session)",
+  })
+end
+
+spec["an approval of a change shows its diff"] = function()
+  local s = snapshot.new()
+  for _, event in ipairs(support.golden("session.json").events) do
+    if event.kind == "approval_requested" and event.data.requestId == "a2" then
+      s.last_seq = event.seq - 1
+      snapshot.apply(s, event)
+    end
+  end
+  local lines = drawn(s.items[1], context(s))
+  support.same(
+    vim.list_slice(lines, 1, 3),
+    { "┃ Make this change?", "┃   create notes.md", "┃ + hello" }
+  )
+end
+
+spec["every line of a command is shown as it is"] = function()
+  local request =
+    { requestId = "a", tool = "shell", summary = "s", effect = { command = "a &&\n  b\t-c" }, rules = {} }
+  local item = { kind = "approval", id = "a", index = 1, status = "pending", request = request }
+  local lines = drawn(item, context())
+  support.same(vim.list_slice(lines, 2, 3), { "┃   a &&", "┃     b\t-c" })
+end
+
+spec["a decision is one line, with the reason of a denial"] = function()
+  local s = session_until("session_end")
+  support.same(drawn(s.requests.a1, context(s)), { "✓ allowed for this session: python -m pytest -q" })
+  support.same(drawn(s.requests.a2, context(s)), { "✗ denied: notes.md", "  “not now”" })
+end
+
+spec["a call is one line, with its outcome"] = function()
+  local s = session_until("session_end")
+  support.same(drawn(s.calls.c1, context(s)), { "✓ read_file shop/cart.py  14 lines" })
+  support.same(drawn(s.calls.c3, context(s)), { "✓ shell python -m pytest -q  3 passed · 1.2 s" })
+  support.same(drawn(s.calls.c4, context(s)), { "✗ write_file notes.md  denied: not now" })
+end
+
+spec["an opened call shows its arguments and output"] = function()
+  local s = session_until("session_end")
+  local ctx = context(s)
+  ctx.expanded.c3 = true
+  support.same(drawn(s.calls.c3, ctx), {
+    "✓ shell python -m pytest -q  3 passed · 1.2 s",
+    "  command: python -m pytest -q",
+    "│ ...",
+    "│ 3 passed",
+  })
+end
+
+spec["a long output is cut in the middle and says so"] = function()
+  local s = session_until("session_end")
+  local ctx, lines = context(s), {}
+  for i = 1, 1000 do
+    lines[i] = "line " .. i
+  end
+  s.calls.c3.part.lines, ctx.expanded.c3 = lines, true
+  local shown = drawn(s.calls.c3, ctx)
+  support.same(#shown, 2 + 200 + 1)
+  support.same(shown[103], "│ ⋯ 800 lines not shown here")
+  support.same(shown[#shown], "│ line 1000")
+end
+
+spec["a running command shows its last lines without colours"] = function()
+  local part =
+    { lines = { "1", "2", "3", "\27[31m4\27[0m", "10%\r50%\r100%\r", "" }, length = 20, open = true }
+  local arguments = { lines = { "{}" }, length = 2, open = false }
+  local item = { kind = "tool", id = "c", index = 1, name = "shell", summary = "make", status = "running" }
+  item.part, item.arguments = part, arguments
+  support.same(drawn(item, context()), { "● shell make", "│ 2", "│ 3", "│ 4", "│ 100%" })
+end
+
+spec["a change shows its diff and what became of its hunks"] = function()
+  local s = session_until("file_change")
+  support.same(drawn(last_of(s, "file"), context(s)), {
+    "± shop/cart.py +2 −1  1 to review",
+    "        total = sum(prices)",
+    "  -     return total - discount",
+    "  +     total -= discount",
+    "  +     return max(total, 0)",
+    "    ",
+  })
+  s = session_until("session_end")
+  support.same(drawn(last_of(s, "file"), context(s))[1], "± shop/cart.py +2 −1  1 kept")
+end
+
+spec["a long diff is cut, and opens"] = function()
+  local s = session_until("file_change")
+  local item, ctx = last_of(s, "file"), context(s)
+  item.diff = "--- a\n+++ b\n@@ -0,0 +1,30 @@\n" .. ("+x\n"):rep(30)
+  local shown = drawn(item, ctx)
+  support.same(shown[#shown], "  ⋯ 15 more lines (<CR>)")
+  ctx.expanded[item.id] = true
+  support.same(#drawn(item, ctx), 31)
+  ctx.expanded[item.id] = false
+  support.same(#drawn(item, ctx), 1)
+end
+
+spec["thoughts are one line until they are opened"] = function()
+  local s = session_until("reasoning_end")
+  support.same(drawn(last_of(s, "reasoning"), context(s)), { "▸ Thought: The total may be negative 😀." })
+  local ctx = context(s)
+  ctx.expanded.r1 = true
+  support.same(render.is_stream(last_of(s, "reasoning"), ctx), true)
+end
+
+spec["an error says what to do next"] = function()
+  local s = session_until("error")
+  support.same(drawn(last_of(s, "notice"), context(s)), {
+    "✗ The key was refused by the provider.",
+    "  → Check ANTHROPIC_API_KEY.",
+  })
+end
+
+spec["a retry says when and why"] = function()
+  local s = session_until("retry")
+  local shown = drawn(last_of(s, "retry"), context(s))
+  support.same(shown, { "↻ Trying again in 2 s (attempt 1): The provider is overloaded." })
+end
+
+spec["a retry that is over says so"] = function()
+  local retry = { kind = "retry", attempt = 2, delay_ms = 2000, text = "The provider is overloaded." }
+  local ctx = context(session_until("retry"))
+  support.same(drawn(vim.tbl_extend("force", retry, { status = "done" }), ctx), {
+    "↻ Tried again: The provider is overloaded.",
+  })
+  support.same(drawn(vim.tbl_extend("force", retry, { status = "failed" }), ctx), { "↻ Tried 3 times." })
+end
+
+spec["why a call failed stands below it where there is no room behind it"] = function()
+  local item = {
+    kind = "tool",
+    id = "c1",
+    name = "shell",
+    summary = "make test",
+    status = "failed",
+    part = { lines = { "" } },
+    result = { summary = "exit 2: no rule to make the target, and a long story about why", durationMs = 5 },
+  }
+  local ctx = context(session_until("retry"))
+  support.same(drawn(item, vim.tbl_extend("force", ctx, { width = 40 })), {
+    "✗ shell make test",
+    "  exit 2: no rule to make the target, and a long story about why",
+  })
+end
+
+spec["a stream drawn piece by piece is what is drawn at once"] = function()
+  local text = "# Title\n\nSome **bold** and `code`.\n\n```lua\nlocal x = 1\n# no title\n```\n- item\n"
+  local whole = render.stream({ lines = vim.split(text, "\n"), length = 0, open = true }, 1, nil, false)
+  local lines, marks, fence, final = {}, {}, nil, 0
+  for cut = 1, #text do
+    local part = { lines = vim.split(text:sub(1, cut), "\n"), length = 0, open = true }
+    local piece, last_fence = render.stream(part, final + 1, fence, false)
+    for i = final + 1, #lines do
+      lines[i] = nil
+    end
+    marks = vim.tbl_filter(function(mark) return mark.row < final end, marks)
+    for i, line in ipairs(piece.lines) do
+      lines[final + i] = line
+    end
+    for _, mark in ipairs(piece.marks) do
+      table.insert(marks, { row = mark.row + final, col = mark.col, opts = mark.opts })
+    end
+    final, fence = final + #piece.lines - 1, last_fence
+  end
+  support.same(lines, whole.lines)
+  support.same(marks, whole.marks)
+end
+
+---@type table<string, {[1]: string, [2]: string}>
+local INLINE = {
+  ["bold"] = { "a **b c** d", "Strong" },
+  ["code keeps stars"] = { "see `**kwargs**` there", "InlineCode" },
+  ["emphasis"] = { "an *important* word", "Emphasis" },
+  ["a product is no emphasis"] = { "2 * 3 * 4", "" },
+  ["a name with underscores"] = { "some_name_here", "" },
+  ["a heading"] = { "## Next", "Heading" },
+}
+
+for name, case in pairs(INLINE) do
+  spec["markdown: " .. name] = function()
+    local groups = {}
+    for _, mark in ipairs((markdown.line(case[1], nil))) do
+      groups[#groups + 1] = mark.opts.hl_group and mark.opts.hl_group:gsub("AgentLs", "") or nil
+    end
+    support.same(table.concat(groups, " "), case[2])
+  end
+end
+
+spec["markdown: a fence ends with one like it"] = function()
+  local _, fence = markdown.line("````md", nil)
+  support.same(fence, "````")
+  _, fence = markdown.line("```", fence)
+  support.same(fence, "````")
+  _, fence = markdown.line("````", fence)
+  support.same(fence, nil)
+end
+
+return spec

@@ -1,0 +1,125 @@
+-- req: H3, H10
+local snapshot = require("agent_ls.snapshot")
+local support = require("support")
+
+local spec = {}
+
+---@param item agent_ls.Item
+---@param wanted table which fields are compared
+local function view_of(item, wanted)
+  local out = {}
+  for name in pairs(wanted) do
+    out[name] = item[name]
+  end
+  if wanted.text and item.part then
+    out.text = table.concat(item.part.lines, "\n")
+  end
+  if wanted.open ~= nil then
+    out.open = item.part.open
+  end
+  return out
+end
+
+for _, case in ipairs(support.golden("folds.json").cases) do
+  spec["golden: " .. case.name] = function()
+    local s = snapshot.new()
+    local outcomes = {}
+    for i, step in ipairs(case.steps) do
+      outcomes[i] = step.event and snapshot.apply(s, step.event) or snapshot.subscribed(s, step.subscribed)
+    end
+    support.same(outcomes, case.outcomes, "outcomes")
+    support.same(s.last_seq, case.view.lastSeq, "last seq")
+    support.same(s.state, case.view.state, "state")
+    support.same(#s.items, #case.view.items, "number of items")
+    for i, wanted in ipairs(case.view.items) do
+      support.same(view_of(s.items[i], wanted), wanted, "item " .. i)
+    end
+    local pending = vim.tbl_map(function(item) return item.id end, snapshot.pending(s))
+    support.same(pending, case.view.pending or {}, "pending")
+  end
+end
+
+---@return agent_ls.Snapshot
+local function whole_session()
+  local s = snapshot.new()
+  for _, event in ipairs(support.golden("session.json").events) do
+    support.same(snapshot.apply(s, event), "applied", event.kind)
+  end
+  return s
+end
+
+spec["a whole session becomes these items"] = function()
+  local shown = vim.tbl_map(
+    function(item) return item.kind .. (item.status and " " .. item.status or "") end,
+    whole_session().items
+  )
+  support.same(shown, {
+    "user",
+    "reasoning",
+    "text",
+    "tool done",
+    "tool done",
+    "file",
+    "tool done",
+    "approval allow",
+    "steer injected",
+    "steer removed",
+    "retry done",
+    "notice",
+    "notice",
+    "notice",
+    "tool failed",
+    "approval deny",
+    "notice",
+  })
+end
+
+spec["a whole session keeps what views need"] = function()
+  local s = whole_session()
+  support.same(s.session.title, "Never let the total be negative")
+  support.same(s.usage, { input = 1200, output = 80, context = 1280, window = 200000 })
+  support.same(s.hunks.h1.state, "kept")
+  support.same(s.terminals.term1.exit_code, 0)
+  support.same(s.terminals.term1.running, false)
+  support.same(s.calls.c3.terminal_id, "term1")
+  support.same(s.queue, {})
+  support.same(snapshot.activity(s), "closed")
+end
+
+spec["events in pieces or from a subscription fold to the same items"] = function()
+  local events = vim.tbl_filter(function(event) return event.seq end, support.golden("session.json").events)
+  local result = { events = events, lastSeq = #events, session = { state = "CLOSED" }, pending = {} }
+  local s = snapshot.new()
+  support.same(snapshot.subscribed(s, result), "applied")
+  local live = whole_session()
+  support.same(#s.items, #live.items)
+  for i, item in ipairs(s.items) do
+    support.same(
+      { item.kind, item.id, item.status },
+      { live.items[i].kind, live.items[i].id, live.items[i].status }
+    )
+    support.same(item.part and item.part.lines, live.items[i].part and live.items[i].part.lines)
+  end
+end
+
+spec["what changed is told once, by index"] = function()
+  local s = whole_session()
+  support.same(#snapshot.drain(s), #s.items)
+  support.same(snapshot.drain(s), {})
+  snapshot.add_notice(s, "warn", "careful", "do this")
+  support.same(snapshot.drain(s), { #s.items })
+end
+
+spec["the activity is what the user wants to know"] = function()
+  local s = snapshot.new()
+  support.same(snapshot.activity(s), "idle")
+  snapshot.apply(s, { seq = 1, kind = "state", data = { state = "PROCESSING" } })
+  support.same(snapshot.activity(s), "working")
+  local request = { requestId = "a", callId = "c", tool = "shell", summary = "ls", rules = {} }
+  snapshot.apply(s, { seq = 2, kind = "approval_requested", data = request })
+  support.same(snapshot.activity(s), "waiting")
+  snapshot.apply(s, { seq = 3, kind = "approval_resolved", data = { requestId = "a", decision = "allow" } })
+  support.same(snapshot.activity(s), "working")
+end
+
+return spec

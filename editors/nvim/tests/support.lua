@@ -1,0 +1,44 @@
+-- What specs share: comparing with a readable message, and the golden files that other languages read too.
+local protocol = require("agent_ls.protocol")
+
+local M = {}
+
+---@param got any
+---@param wanted any
+---@param what string?
+function M.same(got, wanted, what)
+  if not vim.deep_equal(got, wanted) then
+    error(
+      ("%sgot %s\nwanted %s"):format(what and what .. ": " or "", vim.inspect(got), vim.inspect(wanted)),
+      2
+    )
+  end
+end
+
+---@param name string of a file in tests/golden/protocol
+function M.golden(name)
+  local here = vim.fs.dirname(vim.fs.abspath(debug.getinfo(1, "S").source:sub(2)))
+  local path = vim.fs.joinpath(here, "../../../tests/golden/protocol", name)
+  local file = assert(io.open(path))
+  local text = file:read("*a")
+  file:close()
+  return protocol.without_null(vim.json.decode(text))
+end
+
+---@param rendered agent_ls.Rendered
+---@return string[] groups of each line's highlights and line highlights, in order of their columns
+function M.groups(rendered)
+  local out = {}
+  for i = 1, #rendered.lines do
+    out[i] = ""
+  end
+  for _, mark in ipairs(rendered.marks) do
+    local group = mark.opts.hl_group or mark.opts.line_hl_group
+    if group then
+      out[mark.row + 1] = vim.trim(out[mark.row + 1] .. " " .. group:gsub("AgentLs", ""))
+    end
+  end
+  return out
+end
+
+return M

@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from agent_ls.app.bounds import PathBounds, places_of, real_paths
+from agent_ls.environments.base import Attribution, CommandOptions, FileWrite, GrepOptions
+from agent_ls.environments.effects import PlannedWrite, ReadEffect, WriteEffect
+from agent_ls.environments.errors import AccessDeniedError, OutsideBoundsError, PathNotFoundError
+from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.wrappers.bounded import BoundedEnvironment
+
+pytestmark = pytest.mark.req("X6")
+
+CALL = Attribution("s", "t", "call")
+
+
+class Guarded:
+    """A workspace with an `outside` folder beside it, and a home with keys in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.outside = folder / "outside"
+        self.root = folder / "work"
+        for made in (self.outside, self.root):
+            made.mkdir()
+        (self.outside / "secret.txt").write_text("secret\n")
+        (self.root / "a.txt").write_text("mine\n")
+        self.keys = Path.home() / ".ssh"
+        self.keys.mkdir()
+        (self.keys / "id").write_text("key\n")
+        self.bounds = PathBounds(places_of(str(self.root)))
+        self.environment = BoundedEnvironment(LocalEnvironment(str(self.root)), self.bounds)
+
+    def allow_write(self, *names: str, call_id: str = "call") -> None:
+        paths = [str(self.root / name) for name in names]
+        effect = WriteEffect(tuple(PlannedWrite(path, "modify", "", "") for path in paths))
+        self.bounds.allowed(effect, real_paths(effect), call_id=call_id, turn_id="t")
+
+    def allow_read(self, path: Path) -> None:
+        effect = ReadEffect((str(path),))
+        self.bounds.allowed(effect, real_paths(effect), call_id="call", turn_id="t")
+
+    async def write(self, name: str, content: str, base: str | None, who: Attribution = CALL) -> None:
+        before = base.encode() if base is not None else None
+        await self.environment.commit([FileWrite(str(self.root / name), content.encode(), before)], who)
+
+
+@pytest.fixture
+async def guarded(tmp_path: Path) -> AsyncIterator[Guarded]:
+    made = Guarded(tmp_path)
+    await made.environment.initialize()
+    yield made
+    await made.environment.cleanup()
+
+
+async def test_read_below_the_root_passes(guarded: Guarded) -> None:
+    assert await guarded.environment.read_bytes("a.txt") == b"mine\n"
+    assert await guarded.environment.read_bytes(str(guarded.root / "a.txt")) == b"mine\n"
+
+
+OUTSIDE = ["../outside/secret.txt", "link.txt", "folder/secret.txt"]
+
+
+@pytest.mark.parametrize("path", OUTSIDE)
+async def test_read_that_leads_outside_must_be_allowed_first(guarded: Guarded, path: str) -> None:
+    (guarded.root / "link.txt").symlink_to(guarded.outside / "secret.txt")
+    (guarded.root / "folder").symlink_to(guarded.outside)
+    with pytest.raises(OutsideBoundsError) as refused:
+        await guarded.environment.read_bytes(path)
+    assert refused.value.real == str(guarded.outside / "secret.txt")
+    guarded.allow_read(guarded.root / path)
+    assert await guarded.environment.read_bytes(path) == b"secret\n"
+
+
+async def test_read_that_was_allowed_is_not_allowed_any_more_when_the_link_leads_elsewhere(
+    guarded: Guarded,
+) -> None:
+    link = guarded.root / "link.txt"
+    link.symlink_to(guarded.outside / "secret.txt")
+    guarded.allow_read(link)
+    (guarded.outside / "other.txt").write_text("other\n")
+    link.unlink()
+    link.symlink_to(guarded.outside / "other.txt")
+    with pytest.raises(OutsideBoundsError):
+        await guarded.environment.read_bytes("link.txt")
+
+
+async def test_each_way_of_looking_outside_is_refused(guarded: Guarded) -> None:
+    outside = str(guarded.outside)
+    for look in (
+        guarded.environment.list_directory(outside),
+        guarded.environment.grep("secret", outside, GrepOptions()),
+        guarded.environment.glob("*", outside),
+        guarded.environment.exec_command("true", CommandOptions(working_dir=outside)),
+        guarded.environment.start_process("true", CommandOptions(working_dir=outside)),
+    ):
+        with pytest.raises(OutsideBoundsError):
+            await look
+
+
+async def test_file_outside_that_does_not_exist_is_not_found_so_that_it_can_be_asked_for(
+    guarded: Guarded,
+) -> None:
+    with pytest.raises(PathNotFoundError):
+        await guarded.environment.read_bytes("../outside/new.txt")
+
+
+@pytest.mark.parametrize("name", ["id", "../.ssh/id"])
+async def test_credentials_are_never_read_whatever_was_allowed(guarded: Guarded, name: str) -> None:
+    path = guarded.keys / name
+    guarded.allow_read(path)
+    with pytest.raises(AccessDeniedError, match="credentials"):
+        await guarded.environment.read_bytes(str(path))
+
+
+async def test_search_below_a_root_that_holds_credentials_leaves_them_out(tmp_path: Path) -> None:
+    made = Guarded(tmp_path)
+    (Path.home() / "notes.txt").write_text("a key\n")
+    home = BoundedEnvironment(LocalEnvironment(str(Path.home())), PathBounds(places_of(str(Path.home()))))
+    found = await home.grep("key", ".", GrepOptions())
+    assert [line.path for line in found.lines] == ["notes.txt"]
+    with pytest.raises(AccessDeniedError):
+        await home.read_bytes(str(made.keys / "id"))
+
+
+async def test_write_lands_where_it_was_judged(guarded: Guarded) -> None:
+    guarded.allow_write("a.txt")
+    await guarded.write("a.txt", "new\n", "mine\n")
+    assert (guarded.root / "a.txt").read_text() == "new\n"
+
+
+async def test_write_that_nobody_judged_is_refused(guarded: Guarded) -> None:
+    guarded.allow_write("a.txt", call_id="another")
+    with pytest.raises(AccessDeniedError, match="nobody was asked"):
+        await guarded.write("a.txt", "new\n", "mine\n")
+    assert (guarded.root / "a.txt").read_text() == "mine\n"
+
+
+async def test_write_that_changes_nothing_needs_nobody_s_word(guarded: Guarded) -> None:
+    await guarded.write("a.txt", "mine\n", "mine\n")
+
+
+async def test_write_when_the_file_became_a_link_since_it_was_judged_is_refused(guarded: Guarded) -> None:
+    guarded.allow_write("a.txt")
+    (guarded.root / "a.txt").unlink()
+    (guarded.root / "a.txt").symlink_to(guarded.outside / "secret.txt")
+    with pytest.raises(AccessDeniedError, match="leads to"):
+        await guarded.write("a.txt", "new\n", "secret\n")
+    assert (guarded.outside / "secret.txt").read_text() == "secret\n"
+
+
+async def test_write_when_a_folder_became_a_link_since_it_was_judged_is_refused(guarded: Guarded) -> None:
+    (guarded.root / "sub").mkdir()
+    guarded.allow_write("sub/new.txt")
+    (guarded.root / "sub").rmdir()
+    (guarded.root / "sub").symlink_to(guarded.outside)
+    with pytest.raises(AccessDeniedError, match="leads to"):
+        await guarded.write("sub/new.txt", "new\n", None)
+    assert not (guarded.outside / "new.txt").exists()
+
+
+async def test_one_write_of_several_that_leads_elsewhere_stops_them_all(guarded: Guarded) -> None:
+    guarded.allow_write("a.txt", "b.txt")
+    (guarded.root / "b.txt").symlink_to(guarded.outside / "secret.txt")
+    writes = [
+        FileWrite(str(guarded.root / "a.txt"), b"new\n", b"mine\n"),
+        FileWrite(str(guarded.root / "b.txt"), b"new\n", b"secret\n"),
+    ]
+    with pytest.raises(AccessDeniedError):
+        await guarded.environment.commit(writes, CALL)
+    assert (guarded.root / "a.txt").read_text() == "mine\n"
+
+
+async def test_permission_to_write_ends_with_the_turn(guarded: Guarded) -> None:
+    guarded.allow_write("a.txt")
+    effect = ReadEffect((str(guarded.root),))
+    guarded.bounds.allowed(effect, real_paths(effect), call_id="later", turn_id="t2")
+    with pytest.raises(AccessDeniedError):
+        await guarded.write("a.txt", "new\n", "mine\n")
+
+
+async def test_root_that_is_opened_by_a_link_counts_by_both_names(tmp_path: Path) -> None:
+    made = Guarded(tmp_path)
+    link = tmp_path / "by-link"
+    link.symlink_to(made.root)
+    places = places_of(str(link))
+    assert places.is_inside(str(link / "a.txt")) and places.is_inside(str(made.root / "a.txt"))
+    assert not places.is_inside(str(tmp_path / "work-2"))

@@ -1,0 +1,379 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from agent_ls.loop.approval import Answer, UnknownApprovalError
+from agent_ls.loop.events import ApprovalRequested, ApprovalResolved, ProcessingEnd, ToolCallEnd
+from agent_ls.policy.decide import EDITS_RULE, Mode
+from tests.support.fake_provider import CallTool, Piece, text, tool_call
+from tests.support.workbench import allow, deny, running
+
+OUTSIDE_TEXT = "not yours\n"
+END = text("done")
+
+Script: TypeAlias = Sequence[Piece | Sequence[Piece]]
+
+
+def call(name: str, **arguments: Any) -> CallTool:
+    return tool_call(name, json.dumps(arguments), id=f"c-{name}")
+
+
+def edit(path: str, old: str = "one", new: str = "ONE") -> CallTool:
+    return call("edit_file", file_path=path, old_string=old, new_string=new)
+
+
+def read(path: str) -> CallTool:
+    return call("read_file", file_path=path)
+
+
+def shell(command: str, **arguments: Any) -> CallTool:
+    return call("shell", command=command, **arguments)
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """A workspace with a folder beside it that is not part of it."""
+    folder = tmp_path / "project"
+    (folder / ".git").mkdir(parents=True)
+    (folder / "a.txt").write_text("one\n")
+    (folder / ".git" / "config").write_text("one\n")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "o.txt").write_text(OUTSIDE_TEXT)
+    (folder / "link.txt").symlink_to(outside / "o.txt")
+    (folder / "linked").symlink_to(outside)
+    return folder
+
+
+def outside(work: Path) -> Path:
+    return work.parent / "outside" / "o.txt"
+
+
+# What each mode does with a call when the user says no: refused unheard, asked (and refused), or done.
+MODES: dict[str, tuple[list[CallTool], dict[Mode, str]]] = {
+    "read": ([read("a.txt")], {"plan": "done", "ask": "done", "edits": "done", "full": "done"}),
+    "read by a link": (
+        [read("link.txt")],
+        {"plan": "asked", "ask": "asked", "edits": "asked", "full": "asked"},
+    ),
+    "read by dots": ([read("../outside/o.txt")], {"plan": "asked", "full": "asked"}),
+    "edit": (
+        [read("a.txt"), edit("a.txt")],
+        {"plan": "refused", "ask": "asked", "edits": "done", "full": "done"},
+    ),
+    "edit by a link": ([edit("link.txt", "not yours", "mine")], {"edits": "asked", "full": "asked"}),
+    "create by a linked folder": (
+        [call("write_file", file_path="linked/new.txt", content="x")],
+        {"edits": "asked", "full": "asked"},
+    ),
+    "create outside": (
+        [call("write_file", file_path="../outside/new.txt", content="x")],
+        {"ask": "asked", "full": "asked"},
+    ),
+    "edit of git": ([read(".git/config"), edit(".git/config")], {"edits": "asked", "full": "asked"}),
+    "command": ([shell("true")], {"plan": "refused", "ask": "asked", "edits": "asked", "full": "done"}),
+    "command elsewhere": ([shell("true", working_dir="..")], {"ask": "asked", "full": "asked"}),
+    "command in a linked folder": ([shell("true", working_dir="linked")], {"full": "asked"}),
+    "command with rm": ([shell("rm a.txt")], {"full": "asked"}),
+    "search outside": ([call("grep", pattern="yours", path="..")], {"plan": "asked", "full": "asked"}),
+    "glob outside": ([call("glob", pattern="*", path="linked")], {"full": "asked"}),
+}
+
+
+@pytest.mark.req("X8", "X6", "H7")
+@pytest.mark.parametrize(
+    ("calls", "mode", "expected"),
+    [
+        pytest.param(calls, mode, expected, id=f"{name}-{mode}")
+        for name, (calls, by_mode) in MODES.items()
+        for mode, expected in by_mode.items()
+    ],
+)
+async def test_mode_decides_what_is_asked_and_a_no_leaves_everything_as_it_was(
+    work: Path, calls: list[CallTool], mode: Mode, expected: str
+) -> None:
+    before = snapshot(work.parent)
+    async with running(work.parent, [[step] for step in calls]) as bench:
+        talk = await bench.talk(mode, deny)
+        await talk.say("go")
+        last = talk.of(ToolCallEnd)[-1]
+        asked = talk.of(ApprovalRequested)
+        was_done = not last.is_error
+    found = "done" if was_done else "asked" if asked else "refused"
+    assert found == expected, last.output
+    if expected != "done":
+        assert last.error_kind == "permission_denied"
+        assert snapshot(work.parent) == before
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    """Of what the test made, without what the workbench keeps."""
+    return {
+        str(path): path.read_bytes()
+        for name in ("project", "outside")
+        for path in sorted((folder / name).rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.mark.req("X6", "H7")
+async def test_edit_outside_is_asked_twice_first_to_look_and_then_to_change(work: Path) -> None:
+    path = str(outside(work))
+    async with running(work.parent, [[read(path)], [edit(path, "not yours", "mine")]]) as bench:
+        talk = await bench.talk("full")
+        await talk.say("go")
+        effects = [request.effect["type"] for request in talk.of(ApprovalRequested)]
+    assert effects == ["ReadEffect", "WriteEffect"], "what was read may be looked at again"
+    assert outside(work).read_text() == "mine\n"
+
+
+@pytest.mark.req("X6", "X9")
+async def test_edit_outside_when_looking_is_refused_then_nothing_of_the_file_reaches_the_model(
+    work: Path,
+) -> None:
+    path = str(outside(work))
+    async with running(work.parent, [[edit(path, "not", "mine")]]) as bench:
+        talk = await bench.talk("full", deny)
+        await talk.say("go")
+        assert [request.effect["type"] for request in talk.of(ApprovalRequested)] == ["ReadEffect"]
+        (result,) = bench.results()
+    assert "Permission denied" in result.content and "yours" not in result.content
+
+
+@pytest.mark.req("X6", "H7")
+async def test_file_that_becomes_a_link_while_a_person_thinks_is_not_written_through(work: Path) -> None:
+    def swap_and_allow(request: ApprovalRequested) -> Answer:
+        (work / "a.txt").unlink()
+        (work / "a.txt").symlink_to(outside(work))
+        outside(work).write_text("one\n")  # so that the change would fit
+        return allow(request)
+
+    async with running(work.parent, [[read("a.txt")], [edit("a.txt")]]) as bench:
+        talk = await bench.talk("ask", _second_no(swap_and_allow))
+        await talk.say("go")
+        last = talk.of(ToolCallEnd)[-1]
+    assert last.is_error and last.error_kind in ("access_denied", "permission_denied"), last.output
+    assert outside(work).read_text() == "one\n"
+
+
+def _second_no(first: Callable[[ApprovalRequested], Answer]) -> Callable[[ApprovalRequested], Answer]:
+    answers = iter([first])
+    return lambda request: next(answers, deny)(request)
+
+
+@pytest.mark.req("X6")
+async def test_working_folder_that_becomes_a_link_while_a_person_thinks_is_not_used(work: Path) -> None:
+    (work / "sub").mkdir()
+
+    def swap_and_allow(request: ApprovalRequested) -> Answer:
+        (work / "sub").rmdir()
+        (work / "sub").symlink_to(outside(work).parent)
+        return allow(request)
+
+    async with running(work.parent, [[shell("echo x > made", working_dir="sub")]]) as bench:
+        talk = await bench.talk("ask", swap_and_allow)
+        await talk.say("go")
+    assert not (outside(work).parent / "made").exists()
+
+
+@pytest.mark.req("X6", "O5")
+async def test_project_document_that_links_to_credentials_is_not_sent_to_the_model(work: Path) -> None:
+    keys = Path.home() / ".ssh"
+    keys.mkdir()
+    (keys / "id").write_text("very secret")
+    (work / "AGENTS.md").symlink_to(keys / "id")
+    async with running(work.parent) as bench:
+        talk = await bench.talk()
+        await talk.say("go")
+        prompt = bench.model.requests[0].messages[0].text
+    assert "very secret" not in prompt and "could not be read" in prompt
+
+
+@pytest.mark.req("O5")
+async def test_project_documents_above_the_folder_are_read_up_to_the_project_s_root(work: Path) -> None:
+    (work / "AGENTS.md").write_text("Use tabs.")
+    (work / "sub").mkdir()
+    async with running(work.parent) as bench:
+        talk = await bench.talk(workspace_folder=str(work / "sub"))
+        await talk.say("go")
+        assert "Use tabs." in bench.model.requests[0].messages[0].text
+
+
+@pytest.mark.req("X6")
+async def test_folder_that_is_opened_by_a_link_is_inside_by_that_name_too(work: Path) -> None:
+    (work.parent / "by-link").symlink_to(work)
+    async with running(work.parent, [[read("a.txt")], [edit("a.txt")]]) as bench:
+        talk = await bench.talk("edits", deny, workspace_folder=str(work.parent / "by-link"))
+        await talk.say("go")
+        assert talk.of(ApprovalRequested) == []
+    assert (work / "a.txt").read_text() == "ONE\n"
+
+
+# -- what an answer is good for
+
+
+def by_rule(scope: str) -> Callable[[ApprovalRequested], Answer]:
+    def answer(request: ApprovalRequested) -> Answer:
+        rule = next((rule for rule in request.rules if rule.scope == scope), None)
+        if rule is None:
+            return Answer("deny", reason="no such rule")
+        return Answer("allow", rule.scope, rule.id)
+
+    return answer
+
+
+@pytest.mark.req("H7")
+async def test_rule_for_the_turn_ends_with_it(work: Path) -> None:
+    script: Script = [[shell("true")], [shell("true")], END, [shell("true")]]
+    async with running(work.parent, script) as bench:
+        talk = await bench.talk("ask", by_rule("turn"))
+        await talk.say("one")
+        assert len(talk.of(ApprovalRequested)) == 1
+        await talk.say("two")
+        assert len(talk.of(ApprovalRequested)) == 2
+
+
+@pytest.mark.req("H7")
+async def test_rule_for_the_session_holds_for_exactly_what_was_shown(work: Path) -> None:
+    script: Script = [
+        [shell("true")],
+        END,
+        [shell("true")],
+        [shell("true ")],
+        [shell("true", working_dir=".git")],
+    ]
+    async with running(work.parent, script) as bench:
+        talk = await bench.talk("ask", by_rule("session"))
+        await talk.say("one")
+        await talk.say("two")
+        shown = [request.effect["command"] for request in talk.of(ApprovalRequested)]
+    assert shown == ["true", "true ", "true"]
+
+
+@pytest.mark.req("H7")
+async def test_rule_for_the_session_does_not_outlive_it(work: Path) -> None:
+    async with running(work.parent, [[shell("true")]]) as bench:
+        talk = await bench.talk("ask", by_rule("session"))
+        await talk.say("one")
+        session_id = talk.session_id
+    async with running(work.parent, [[shell("true")]]) as bench:
+        again = await bench.reopen(session_id)
+        await again.say("two")
+        assert len(again.of(ApprovalRequested)) == 2
+
+
+@pytest.mark.req("H7", "X8")
+async def test_first_edit_is_asked_once_for_the_session_but_a_yes_for_once_is_not_kept(work: Path) -> None:
+    script: Script = [[read("a.txt")], [edit("a.txt")], [edit("a.txt", "ONE", "two")]]
+    async with running(work.parent, script) as bench:
+        talk = await bench.talk("ask", allow)
+        await talk.say("go")
+        requests = talk.of(ApprovalRequested)
+    assert [rule.id for rule in requests[0].rules] == [EDITS_RULE] and len(requests) == 2
+    async with running(
+        work.parent, [[read("a.txt")], [edit("a.txt", "two", "3")], [edit("a.txt", "3", "4")]]
+    ) as bench:
+        talk = await bench.talk("ask", by_rule("session"))
+        await talk.say("go")
+        assert len(talk.of(ApprovalRequested)) == 1
+    assert (work / "a.txt").read_text() == "4\n"
+
+
+@pytest.mark.req("H7")
+async def test_first_answer_wins_and_a_later_one_is_told_so(work: Path) -> None:
+    def answer_twice(request: ApprovalRequested) -> Answer | None:
+        desk = talk.live.desk
+        desk.answer(request.request_id, Answer("deny", reason="no", client_key="one"))
+        late = Answer("allow", "session", request.rules[0].id, client_key="two")
+        assert desk.answer(request.request_id, late).decision == "deny"
+        return None
+
+    async with running(work.parent, [[shell("true")], END, [shell("true")]]) as bench:
+        talk = await bench.talk("ask", answer_twice)
+        await talk.say("go")
+        await talk.say("again")
+        assert [event.decision for event in talk.of(ApprovalResolved)] == ["deny", "deny"]
+        assert len(talk.of(ApprovalRequested)) == 2, "the rule of the late answer was not kept"
+
+
+WRONG_RULES = ["command:made-up", EDITS_RULE]
+
+
+@pytest.mark.req("H7")
+async def test_rule_that_was_not_offered_is_refused_and_nothing_is_decided(work: Path) -> None:
+    def answer(request: ApprovalRequested) -> Answer:
+        for rule_id in WRONG_RULES:
+            with pytest.raises(UnknownApprovalError, match="not offered"):
+                talk.live.desk.answer(request.request_id, Answer("allow", "session", rule_id))
+        return Answer("deny")
+
+    async with running(work.parent, [[shell("true")]]) as bench:
+        talk = await bench.talk("ask", answer)
+        await talk.say("go")
+        assert [event.decision for event in talk.of(ApprovalResolved)] == ["deny"]
+
+
+@pytest.mark.req("H7")
+async def test_rule_is_not_kept_for_longer_than_it_was_offered(work: Path) -> None:
+    path = str(outside(work))
+
+    def wider(request: ApprovalRequested) -> Answer:
+        assert request.rules == () or request.rules[0].id.startswith("read:")
+        return Answer("allow", "session", "")  # "for the session", but no rule is named
+
+    async with running(work.parent, [[read(path)], [read(path)]]) as bench:
+        talk = await bench.talk("ask", wider)
+        await talk.say("go")
+        assert [event.scope for event in talk.of(ApprovalResolved)] == ["once", "once"]
+
+
+@pytest.mark.req("X6", "H7")
+async def test_rule_to_read_a_link_is_for_the_file_it_leads_to(work: Path) -> None:
+    other = work.parent / "outside" / "other.txt"
+    other.write_text("other\n")
+
+    asked: list[str] = []
+
+    def answer(request: ApprovalRequested) -> Answer:
+        asked.append(request.rules[0].label)
+        return by_rule("session")(request)
+
+    async with running(work.parent, [[read("link.txt")], END, [read("link.txt")]]) as bench:
+        talk = await bench.talk("ask", answer)
+        await talk.say("one")
+        (work / "link.txt").unlink()
+        (work / "link.txt").symlink_to(other)
+        await talk.say("two")
+    assert [str(outside(work)) in asked[0], str(other) in asked[1]] == [True, True]
+
+
+@pytest.mark.req("H7", "H2")
+async def test_mode_that_is_changed_while_the_session_runs_holds_from_the_next_call(work: Path) -> None:
+    def switch(request: ApprovalRequested) -> Answer:
+        talk.live.desk.mode = "full"
+        return allow(request)
+
+    async with running(work.parent, [[shell("true")], [shell("echo hi")]]) as bench:
+        talk = await bench.talk("ask", switch)
+        await talk.say("go")
+        assert len(talk.of(ApprovalRequested)) == 1
+
+
+@pytest.mark.req("H7", "L16")
+async def test_interrupt_at_an_approval_settles_it_as_denied_and_runs_nothing(work: Path) -> None:
+    def interrupt(request: ApprovalRequested) -> None:
+        talk.live.session.interrupt()
+
+    async with running(work.parent, [[shell("echo x > made")]]) as bench:
+        talk = await bench.talk("ask", interrupt)
+        await talk.say("go")
+        (resolved,) = talk.of(ApprovalResolved)
+        assert (resolved.decision, resolved.decided_by) == ("deny", "interrupt")
+        assert talk.of(ProcessingEnd)[-1].reason == "interrupted"
+        assert talk.live.desk.pending() == ()
+    assert not (work / "made").exists()

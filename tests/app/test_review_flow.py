@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from agent_ls.environments.base import Attribution
+from agent_ls.loop.events import FileChange, HunkStateChanged
+from tests.support.review import Review
+
+TEXT = "one\ntwo\nthree\n"
+AFTER = "one\nTWO\nthree\n"
+WHO = Attribution("s1", "t1", "c-open")
+
+
+async def edited_in_buffer(*, saved: str = TEXT) -> Review:
+    """The agent has edited the open document; the disk has `saved`."""
+    review = Review({"a.py": TEXT})
+    review.opens("a.py", TEXT)
+    await review.agent_writes("a.py", AFTER)
+    review.memory.put("a.py", saved)
+    return review
+
+
+@pytest.mark.req("H6")
+async def test_document_closed_without_saving_when_the_disk_lacks_the_hunk_then_it_is_gone_and_told_once() -> (
+    None
+):
+    review = await edited_in_buffer()
+    review.closes("a.py")
+    await review.run_tasks()
+    assert review.s1.states == [("gone",)] and review.hunks() == []
+    (notice,) = review.s1.notices
+    assert "a.py" in notice and "closed without saving" in notice and "TWO" in notice
+    review.opens("a.py", TEXT)
+    review.closes("a.py")
+    await review.run_tasks()
+    assert len(review.s1.notices) == 1 and review.s1.states == [("gone",)]
+
+
+@pytest.mark.req("H6")
+async def test_document_closed_when_it_was_saved_then_nothing_changes() -> None:
+    review = await edited_in_buffer(saved=AFTER)
+    review.closes("a.py")
+    await review.run_tasks()
+    assert review.s1.states == [] and review.s1.notices == []
+    assert [hunk.state for hunk in review.hunks()] == ["pending"]
+
+
+@pytest.mark.req("H6")
+async def test_document_closed_when_only_an_undo_was_not_saved_then_the_hunk_is_pending_again() -> None:
+    review = await edited_in_buffer(saved=AFTER)
+    review.types("a.py", TEXT)  # the user's own undo
+    assert review.s1.states == [("gone",)]
+    review.closes("a.py")
+    await review.run_tasks()
+    assert review.s1.states == [("gone",), ("pending",)] and review.s1.notices == []
+
+
+@pytest.mark.req("H6")
+async def test_document_closed_and_opened_at_once_is_not_compared_with_the_disk() -> None:
+    review = await edited_in_buffer()
+    review.closes("a.py")
+    review.opens("a.py", AFTER)  # as an editor does that reloads the document
+    await review.run_tasks()
+    assert review.s1.states == [] and review.s1.notices == []
+
+
+@pytest.mark.req("H6")
+async def test_look_at_the_disk_when_an_agent_writes_the_file_then_waits_until_that_is_told() -> None:
+    review = await edited_in_buffer(saved=AFTER)
+    path, both = review.path("a.py"), "one\nTWO\nTHREE\n"
+    review.closes("a.py")
+    async with anyio.create_task_group() as group:
+        with review.desk.writing([path]):
+            group.start_soon(review.run_tasks)
+            await anyio.wait_all_tasks_blocked()
+            review.memory.put("a.py", both)  # the write is on disk, but not told yet
+            await anyio.wait_all_tasks_blocked()
+            review.desk.agent_edit(path, AFTER, both, WHO)
+    assert [(hunk.state, hunk.call_id) for hunk in review.hunks()] == [
+        ("pending", "call1"),
+        ("pending", "c-open"),
+    ]
+
+
+@pytest.mark.req("H6")
+async def test_file_that_changed_on_disk_while_closed_is_the_user_s_and_moves_the_hunks() -> None:
+    review = Review({"a.py": TEXT})
+    await review.agent_writes("a.py", AFTER)
+    review.memory.put("a.py", "# mine\n" + AFTER)
+    review.opens("a.py", "# mine\n" + AFTER)
+    (hunk,) = review.hunks()
+    assert (hunk.state, hunk.start, hunk.base_start) == ("pending", 2, 2)
+    assert review.desk.base_text(review.path("a.py")) == "# mine\n" + TEXT
+    assert review.s1.states == []
+
+
+@pytest.mark.req("H6")
+async def test_file_that_was_checked_out_while_closed_has_its_hunks_gone_at_the_next_edit() -> None:
+    review = Review({"a.py": TEXT})
+    await review.agent_writes("a.py", AFTER)
+    review.memory.put("a.py", TEXT)
+    await review.agent_writes("a.py", TEXT.replace("three", "THREE"))
+    assert review.s1.states == [("gone",)]
+    assert [hunk.lines for hunk in review.hunks()] == [("THREE\n",)]
+
+
+@pytest.mark.req("H6", "E8")
+async def test_change_is_told_with_its_diff_hunks_and_the_name_below_the_session_s_folder() -> None:
+    review = Review({"src/a.py": TEXT})
+    await review.agent_writes("src/a.py", AFTER)
+    (change,) = review.s1.of(FileChange)
+    assert change.diff.startswith("--- a/src/a.py\n+++ b/src/a.py\n")
+    assert (change.action, change.added, change.removed) == ("modify", 1, 1)
+    assert [hunk.lines for hunk in change.hunks] == [("TWO\n",)]
+
+
+def typed(count: int) -> str:
+    return AFTER.replace("TWO", "TWO" + "!" * count)
+
+
+@pytest.mark.req("H6", "E4")
+async def test_typing_inside_a_hunk_is_told_at_most_twice_a_second() -> None:
+    review = await edited_in_buffer()
+    async with anyio.create_task_group() as group:
+        for key in range(1, 41):  # four seconds of ten keys each
+            review.types("a.py", typed(key))
+            group.start_soon(review.run_tasks)
+            await anyio.wait_all_tasks_blocked()
+            review.clock.advance(0.1)
+            await anyio.wait_all_tasks_blocked()
+        review.clock.advance(1)
+    events = review.s1.of(HunkStateChanged)
+    assert events[0].hunks[0].lines == ("TWO!\n",), "the new state is told at once"
+    assert events[-1].hunks[0].lines == ("TWO" + "!" * 40 + "\n",), "the last lines are told in the end"
+    assert 8 <= len(events) <= 10
+
+
+@pytest.mark.req("H6")
+async def test_state_of_a_hunk_that_is_typed_in_is_told_at_once_each_time_it_changes() -> None:
+    review = await edited_in_buffer()
+    for text in (typed(1), AFTER, typed(2), TEXT, AFTER):
+        review.types("a.py", text)
+    assert review.s1.states == [("edited",), ("pending",), ("edited",), ("gone",), ("pending",)]
+    assert not review.tasks
+
+
+BEFORE_IT = ["verdict on another hunk", "agent edit", "end of the turn", "closed"]
+
+
+@pytest.mark.req("H6")
+@pytest.mark.parametrize("what", BEFORE_IT)
+async def test_typing_that_is_kept_for_a_moment_is_told_before(what: str) -> None:
+    review = Review({"a.py": TEXT})
+    review.opens("a.py", TEXT)
+    await review.agent_writes("a.py", "one\nTWO\nthree\nfour\n")
+    first, last = review.s1.hunk_ids
+    texts = [f"one\nTWO{end}\nthree\nfour\n" for end in ("!", "!!")]
+    for text in texts:
+        review.types("a.py", text)
+    assert review.s1.states == [("edited",)]
+    told = len(review.s1.events)
+    match what:
+        case "verdict on another hunk":
+            await review.decides("keep", hunk_ids=[last])
+        case "agent edit":
+            await review.agent_writes("a.py", texts[-1] + "five\n")
+        case "end of the turn":
+            review.desk.flush()
+        case _:
+            review.memory.put("a.py", texts[-1])
+            review.closes("a.py")
+            await review.tasks.pop()()
+    event = review.s1.events[told]
+    assert isinstance(event, HunkStateChanged)
+    assert [(hunk.id, hunk.lines) for hunk in event.hunks] == [(first, ("TWO!!\n",))]
+    review.clock.advance(5)
+    assert event.by == "editor"
+
+
+@pytest.mark.req("H6", "H1")
+async def test_typing_in_hunks_of_two_sessions_is_told_to_each_alone() -> None:
+    review = await edited_in_buffer()
+    other = review.session("s2")
+    await review.agent_writes("a.py", AFTER.replace("one", "ONE"), session="s2")
+    review.types("a.py", "ONE!\nTWO\nthree\n")
+    assert other.states == [("edited",)] and review.s1.states == []
+
+
+@pytest.mark.req("H6")
+async def test_session_that_edits_a_hunk_of_another_makes_it_edited_and_both_are_told() -> None:
+    review = await edited_in_buffer()
+    other = review.session("s2")
+    await review.agent_writes("a.py", AFTER.replace("TWO", "2"), session="s2")
+    assert review.s1.states == [("edited",)]
+    assert [event.by for event in review.s1.of(HunkStateChanged)] == ["agent"]
+    assert [change.hunks for change in other.of(FileChange)] == [()]

@@ -1,0 +1,50 @@
+"""The programs of a page as files, and their tests run as the page tells a reader to."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.docs.pages import ROOT, blocks, read
+
+DEADLINE_S = 100
+
+
+def write_programs(place: str, folder: Path) -> dict[str, Path]:
+    """The blocks of a page that have a file's name, written to `folder`; by name."""
+    written = {}
+    for block in blocks(read(place), "python"):
+        if block.tag:
+            written[block.tag] = folder / block.tag
+            # Blank lines in front: a traceback names the line of the page.
+            written[block.tag].write_text("\n" * (block.line - 1) + block.text, encoding="utf-8")
+    return written
+
+
+def run_tests(
+    *arguments: str | Path, folder: Path, variables: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """pytest in a process of its own, with the house rules and with `folder` to import from."""
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join((str(folder), str(ROOT))), **(variables or {})}
+    plugins = ("-p", "tests.conftest") if any(isinstance(item, Path) for item in arguments) else ()
+    return subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-c",
+            str(ROOT / "pyproject.toml"),
+            *plugins,
+            *map(str, arguments),
+        ],
+        cwd=ROOT,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )

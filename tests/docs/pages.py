@@ -1,0 +1,127 @@
+"""Pages of the documentation as data: fenced blocks, headings, links, tables; as much Markdown as they use."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+_FENCE = re.compile(r"^```(\w*)[ ]*([^\n]*)\n(.*?)^```[ ]*$", re.DOTALL | re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*$", re.MULTILINE)
+_LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+_CODE = re.compile(r"`([^`\n]+)`")
+_CELL = re.compile(r"(?<!\\)\|")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: ```LANGUAGE TAG. `line` counts from 1, of its first line of text."""
+
+    language: str
+    tag: str
+    text: str
+    line: int
+
+
+@cache
+def read(place: str) -> str:
+    """A file of the repository, by its path from the root."""
+    return (ROOT / place).read_text(encoding="utf-8")
+
+
+def blocks(text: str, language: str = "") -> list[Block]:
+    found = (
+        Block(match[1], match[2].strip(), match[3], text.count("\n", 0, match.start(3)) + 1)
+        for match in _FENCE.finditer(text)
+    )
+    return [block for block in found if language in ("", block.language)]
+
+
+def prose(text: str) -> str:
+    """Without fenced blocks."""
+    return _FENCE.sub("", text)
+
+
+def anchors(text: str) -> set[str]:
+    """The names by which GitHub links to the headings of a page."""
+    found: dict[str, int] = {}
+    for match in _HEADING.finditer(prose(text)):
+        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", match[1]).replace("`", "").lower()
+        anchor = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        found[anchor] = found.get(anchor, -1) + 1
+    return {
+        f"{name}-{number}" if number else name for name, last in found.items() for number in range(last + 1)
+    }
+
+
+def section(text: str, heading: str) -> str:
+    """What stands under a heading, up to the next heading of any level; `heading` with its signs."""
+    found = re.search(rf"^{re.escape(heading)}$(.*?)(?=^#{{1,6}} |\Z)", text, re.DOTALL | re.MULTILINE)
+    assert found, f"no heading {heading!r}"
+    return found[1]
+
+
+def links(text: str) -> list[str]:
+    """The targets of links and images, but for those that stand in code."""
+    return _LINK.findall(_CODE.sub("", prose(text)))
+
+
+def code_words(text: str) -> list[str]:
+    """What stands between single backticks."""
+    return _CODE.findall(prose(text))
+
+
+def tables(text: str) -> list[list[list[str]]]:
+    """Tables as rows of cells, the header first; the line under the header is left out."""
+    found: list[list[list[str]]] = []
+    for is_table, lines in _runs(prose(text)):
+        if is_table:
+            rows = [[cell.strip() for cell in _CELL.split(line.strip())[1:-1]] for line in lines]
+            found.append([rows[0], *rows[2:]])
+    return found
+
+
+def _runs(text: str) -> Iterator[tuple[bool, list[str]]]:
+    run: list[str] = []
+    for line in [*text.split("\n"), ""]:
+        if line.startswith("|"):
+            run.append(line)
+        elif run:
+            yield True, run
+            run = []
+
+
+def table(text: str, first_cell: str) -> list[list[str]]:
+    """The rows of the one table whose header begins so, without the header."""
+    found = [rows[1:] for rows in tables(text) if rows[0][0] == first_cell]
+    assert len(found) == 1, f"{len(found)} tables begin with {first_cell!r}"
+    return found[0]
+
+
+def repository_files() -> list[str]:
+    """Files that are, or would be, committed; as paths from the root. Without git, all but what set-up makes."""
+    try:
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split("\0")
+    except (OSError, subprocess.CalledProcessError):
+        listed = [
+            str(path.relative_to(ROOT)) for path in ROOT.rglob("*") if not _is_made(path.relative_to(ROOT))
+        ]
+    return sorted(name for name in listed if name and (ROOT / name).is_file())
+
+
+def _is_made(path: Path) -> bool:
+    hidden = path.parts[0].startswith(".") and path.parts[0] not in (".ci", ".gitignore")
+    return (
+        hidden or bool({"__pycache__", "build", "node_modules"} & set(path.parts)) or ".egg-info" in str(path)
+    )

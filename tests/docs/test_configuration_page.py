@@ -1,0 +1,177 @@
+"""docs/configuration.md against the settings, the policy and the store that it describes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_ls.app.settings import ProviderSettings, Settings, parse_settings
+from agent_ls.app.workbench import STATE_VARIABLE
+from agent_ls.environments.effects import CommandEffect, Effect, PlannedWrite, ReadEffect, WriteEffect
+from agent_ls.llm.client import _CODECS
+from agent_ls.llm.credentials import VARIABLES
+from agent_ls.policy.decide import Allow, Ask, Judgement, Refuse, Situation, judge
+from agent_ls.policy.rules import DENIED_FILES, DENIED_HOME_PLACES, never_silent
+from agent_ls.store.layout import workspace_key
+from agent_ls.store.log import FILE_MODE, FOLDER_MODE
+from tests.docs.pages import code_words, read, section, table
+from tests.support.commands import environment, run
+
+PAGE = read("docs/configuration.md")
+HTTP_VARIABLES = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE"}
+
+
+# --- settings -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first_cell", "model"), [("setting", Settings), ("in a provider", ProviderSettings)], ids=str
+)
+def test_the_settings_of_the_page_and_their_defaults_are_those_of_the_code(
+    first_cell: str, model: type[Settings] | type[ProviderSettings]
+) -> None:
+    told = {row[0].strip("`"): row[1].strip("`") for row in table(PAGE, first_cell)}
+    defaults = model().model_dump(by_alias=True)
+
+    assert {name: None if words == "none" else json.loads(words) for name, words in told.items()} == defaults
+
+
+def test_the_variables_of_the_page_are_those_that_are_read() -> None:
+    told = {word for row in table(PAGE, "variable") for word in code_words(row[0])}
+    rows = [VARIABLES[name] for name in _CODECS]
+
+    wanted = {name for row in rows for name in (*row.keys, row.base_url, *row.headers.values())}
+    assert told == wanted | HTTP_VARIABLES | {STATE_VARIABLE}
+
+
+@pytest.mark.req("R5")
+@pytest.mark.parametrize(
+    ("raw", "kept", "problem"),
+    [
+        ({"maxTurns": -1, "model": "m"}, {"model": "m"}, "agentLs.maxTurns"),
+        ({"colour": "red", "model": "m"}, {"model": "m"}, "agentLs.colour: is not a setting"),
+        (
+            {"providers": {"openai": {"baseUrl": "http://localhost:1", "header": {}}}},
+            {"providers": {"openai": {"baseUrl": "http://localhost:1"}}},
+            "agentLs.providers.openai.header: is not a setting",
+        ),
+        (
+            {"providers": {"openai": {"headers": {"a": 1, "b": "2"}}, "anthropic": {"caFile": "x.pem"}}},
+            {"providers": {"openai": {"headers": {"b": "2"}}, "anthropic": {"caFile": "x.pem"}}},
+            "agentLs.providers.openai.headers.a",
+        ),
+    ],
+)
+def test_a_setting_that_does_not_fit_is_told_and_the_rest_holds(
+    raw: dict[str, object], kept: dict[str, object], problem: str
+) -> None:
+    before = json.dumps(raw)
+
+    settings, problems = parse_settings(raw)
+
+    assert settings == Settings.model_validate(kept)
+    (said,) = problems
+    assert said.startswith(problem) and said.endswith("; it is ignored")
+    assert json.dumps(raw) == before
+
+
+# --- what is asked --------------------------------------------------------------------------------------------
+
+ROOT, HOME = "/home/ada/shop", "/home/ada"
+EFFECTS: dict[str, Effect] = {
+    "reads": ReadEffect((f"{ROOT}/a.py",)),
+    "edits": WriteEffect((PlannedWrite(f"{ROOT}/a.py", "modify", "", "k"),)),
+    "commands": CommandEffect("python -m unittest", ROOT),
+}
+
+
+def kind_of(judgement: Judgement) -> str:
+    return {Allow: "go ahead", Refuse: "are refused", Ask: "asked about"}[type(judgement)]
+
+
+def test_the_table_of_modes_is_what_the_policy_does() -> None:
+    rows = table(section(PAGE, "### Modes"), "mode")
+
+    assert [row[0].strip("`") for row in rows] == ["plan", "ask", "edits", "full"]
+    for mode, *cells in rows:
+        situation = Situation(mode.strip("`"), (ROOT,), HOME)  # type: ignore[arg-type]  # one of the four, see above
+        for effect, cell in zip(EFFECTS.values(), cells, strict=True):
+            assert kind_of(judge(effect, situation)) in cell, f"{mode}: {effect} {cell}"
+
+
+ASKED_ABOUT = [
+    ReadEffect(("/elsewhere/a.py",)),
+    WriteEffect((PlannedWrite("/elsewhere/a.py", "modify", "", "k"),)),
+    WriteEffect((PlannedWrite(f"{ROOT}/a.py", "delete", "", "k"),)),
+    *(
+        WriteEffect((PlannedWrite(f"{ROOT}/{name}", "modify", "", "k"),))
+        for name in (
+            ".git/config",
+            ".vscode/settings.json",
+            ".github/workflows/ci.yml",
+            "AGENTS.md",
+            ".bashrc",
+        )
+    ),
+    CommandEffect("make", "/elsewhere"),
+]
+
+
+@pytest.mark.req("X8")
+@pytest.mark.parametrize("effect", ASKED_ABOUT, ids=str)
+def test_what_the_page_says_is_asked_about_is_asked_about_in_mode_full(
+    effect: ReadEffect | WriteEffect | CommandEffect,
+) -> None:
+    assert isinstance(judge(effect, Situation("full", (ROOT,), HOME)), Ask)
+
+
+def test_the_words_that_the_page_gives_as_examples_are_never_silent() -> None:
+    (line,) = [line for line in PAGE.splitlines() if "never-silent list, such as" in line]
+
+    assert all(never_silent(word) for word in code_words(line.partition("such as")[2]))
+
+
+@pytest.mark.req("X6")
+def test_the_places_of_credentials_that_the_page_names_are_refused() -> None:
+    places = code_words(section(PAGE, "### Credentials"))
+
+    assert sorted(places) == sorted((*(f"~/{name}" for name in DENIED_HOME_PLACES), *DENIED_FILES))
+    for place in places:
+        refused = judge(ReadEffect((place.replace("~", HOME),)), Situation("full", ("/", HOME), HOME))
+        assert isinstance(refused, Refuse), place
+
+
+# --- where things are -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("R7")
+def test_a_session_leaves_the_files_that_the_page_names_and_no_others(tmp_path: Path) -> None:
+    home, project = tmp_path / "home", tmp_path / "project"
+    project.mkdir()
+    told = {row[0].strip("`").rstrip("/") for row in table(section(PAGE, "## Where things are"), "place")}
+
+    done = run(
+        "exec",
+        "--provider",
+        "walkthrough",
+        "--approve",
+        "all",
+        "fix it",
+        cwd=project,
+        environ=environment(home),
+    )
+
+    assert done.code == 0, done
+    state, session = home / "state", done.err.split()[-1]
+    for path in sorted(state.rglob("*")):
+        assert path.stat().st_mode & 0o777 == (FOLDER_MODE if path.is_dir() else FILE_MODE), path
+        place = (
+            str(path.relative_to(state)).replace(workspace_key(str(project)), "KEY").replace(session, "ID")
+        )
+        known = [name.removeprefix("STATE/") for name in told]
+        assert any(
+            place == name or name.startswith(f"{place}/") or place.startswith(f"{name}/") for name in known
+        ), place
+    assert {"STATE/workspaces/KEY/workspace.json", "STATE/workspaces/KEY/sessions/ID/log.jsonl"} <= told

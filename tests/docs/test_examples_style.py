@@ -1,0 +1,35 @@
+"""The programs of the pages are written in the style of the house."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.examples import write_programs
+from tests.docs.pages import ROOT, blocks, read
+
+PAGES = ["docs/adding-a-tool.md", "docs/adding-a-provider.md", "docs/adding-an-environment.md"]
+
+
+@pytest.mark.parametrize("place", PAGES)
+def test_every_program_of_a_page_has_a_name_by_which_it_is_tested(place: str) -> None:
+    assert all(block.tag for block in blocks(read(place), "python"))
+
+
+@pytest.mark.parametrize("place", PAGES)
+def test_the_programs_of_a_page_are_formatted_and_free_of_complaints(place: str, tmp_path: Path) -> None:
+    for program in write_programs(place, tmp_path).values():
+        program.write_text(program.read_text(encoding="utf-8").lstrip("\n"), encoding="utf-8")
+    ruff, settings = Path(sys.executable).with_name("ruff"), ROOT / "pyproject.toml"
+
+    for command in (["check"], ["format", "--check"]):
+        done = subprocess.run(
+            [str(ruff), *command, "--no-cache", "--config", str(settings), str(tmp_path)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,118 @@
+"""docs/headless.md against the command line, and every command of every page against its parser."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from agent_ls.cli import exec as exec_command
+from agent_ls.cli.main import COMMANDS
+from agent_ls.headless.exec import DONE, FAILED, INTERRUPTED, REFUSED, USAGE
+from tests.docs.pages import blocks, code_words, read, repository_files, table
+from tests.support.commands import environment, provider_variables, run
+from tests.support.loopback import AnthropicServer, Script, ToolCall
+
+PAGE = read("docs/headless.md")
+PAGES = [
+    name for name in repository_files() if re.fullmatch(r"(README|docs/[\w-]+|editors/[\w-]+)\.md", name)
+]
+_COMMAND = re.compile(r"(?:^|[|;]\s*|\s)(?:\S*/)?agent-ls\s+([a-z].*)$")
+
+
+class Refused(Exception):
+    pass
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> None:  # type: ignore[override]  # raises, as the original exits
+        raise Refused(message)
+
+
+def parser() -> Parser:
+    made = Parser()
+    commands = made.add_subparsers(required=True, parser_class=Parser)
+    for name in COMMANDS:
+        importlib.import_module(f"agent_ls.cli.{name}").add_arguments(commands.add_parser(name))
+    return made
+
+
+def options_of(command: argparse.ArgumentParser) -> set[str]:
+    return {
+        option
+        for action in command._actions  # argparse has no other way to ask
+        for option in action.option_strings
+        if option.startswith("--") and option != "--help"
+    }
+
+
+def command_lines() -> list[tuple[str, str]]:
+    """(page, words behind agent-ls) of each command that a page shows to be typed."""
+    lines = [
+        (name, line.partition("  #")[0].rstrip())
+        for name in PAGES
+        for block in blocks(read(name), "sh")
+        for line in block.text.splitlines()
+    ]
+    lines += [
+        (name, word) for name in PAGES for word in code_words(read(name)) if word.startswith("agent-ls ")
+    ]
+    found = [(name, match[1].partition(" | ")[0]) for name, line in lines if (match := _COMMAND.search(line))]
+    # A name alone is a mention, not a line to type.
+    return sorted({(name, words) for name, words in found if " " in words or words not in COMMANDS})
+
+
+@pytest.mark.req("H13")
+def test_the_options_of_exec_on_the_page_are_those_of_the_parser() -> None:
+    command = argparse.ArgumentParser()
+    exec_command.add_arguments(command)
+    rows = table(PAGE, "option")
+    told = {row[0].strip("`").split()[0] for row in rows}
+
+    assert told == options_of(command)
+    values = {words[1] for row in rows if (words := row[0].strip("`").split())[0] == "--approve"}
+    assert values == set(exec_command.APPROVALS)
+
+
+def test_the_exit_codes_of_the_page_are_those_of_exec() -> None:
+    assert [int(row[0]) for row in table(PAGE, "exit code")] == [DONE, FAILED, USAGE, REFUSED, INTERRUPTED]
+
+
+def test_every_option_of_the_other_commands_is_on_the_page() -> None:
+    for name in ("sessions", "demo"):
+        command = argparse.ArgumentParser()
+        importlib.import_module(f"agent_ls.cli.{name}").add_arguments(command)
+        missing = [option for option in options_of(command) if option not in PAGE]
+        assert not missing, f"agent-ls {name}: {missing}"
+
+
+@pytest.mark.parametrize(("page", "words"), command_lines())
+def test_every_command_of_a_page_is_one_that_is_understood(page: str, words: str) -> None:
+    try:
+        parser().parse_args(shlex.split(words))
+    except Refused as error:
+        pytest.fail(f"{page}: agent-ls {words}: {error}")
+
+
+@pytest.mark.req("H13", "X6")
+def test_exec_when_a_refusal_needed_nobody_then_ends_with_3_too(tmp_path: Path) -> None:
+    home, project = tmp_path / "home", tmp_path / "project"
+    project.mkdir()
+    script: Script = [[ToolCall("read_file", {"file_path": str(home / ".ssh" / "id_ed25519")})], "I may not."]
+    with AnthropicServer(script) as server:
+        environ = environment(home, **provider_variables(server))
+        done = run("exec", "--approve", "all", "show me my key", cwd=project, environ=environ)
+
+    assert done.code == REFUSED, done
+
+
+@pytest.mark.req("U12")
+def test_exec_when_only_a_provider_that_is_not_built_has_a_key_then_says_what_to_set(tmp_path: Path) -> None:
+    done = run("exec", "do it", cwd=tmp_path, environ=environment(tmp_path, GOOGLE_API_KEY="k"))
+
+    assert done.code == FAILED
+    assert "ANTHROPIC_API_KEY" in done.out and "OPENAI_API_KEY" in done.out

@@ -1,0 +1,52 @@
+"""docs/neovim.md against the plugin's own tables. The plugin is read, not run: its specs do that."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.docs.pages import blocks, code_words, read, section, table
+
+PAGE = read("docs/neovim.md")
+CONFIG = read("editors/nvim/lua/agent_ls/config.lua")
+COMMANDS = read("editors/nvim/lua/agent_ls/commands.lua")
+HELP = read("editors/nvim/doc/agent-ls.txt")
+
+DEFAULTS = CONFIG.partition("local defaults = {")[2].partition("\n}\n")[0]
+OPTIONS = dict(re.findall(r"^  (\w+) = (.+?),?$", DEFAULTS, re.MULTILINE))
+KEYMAPS = dict(re.findall(r'^    (\w+) = "(.+)",$', DEFAULTS, re.MULTILINE))
+SUBCOMMANDS = re.findall(r"^  (\w+) = ", COMMANDS.partition("M.commands = {")[2], re.MULTILINE)
+
+
+@pytest.mark.req("H10")
+def test_the_keys_of_the_page_are_the_defaults() -> None:
+    told = {row[0].strip("`"): row[1].strip("`") for row in table(section(PAGE, "## Keys"), "action")}
+
+    assert told == KEYMAPS
+
+
+def test_the_options_of_the_page_are_the_defaults() -> None:
+    told = {row[0].strip("`"): row[1].strip("`") for row in table(section(PAGE, "## Options"), "option")}
+
+    assert told == {**OPTIONS, "keymaps": "see above"}
+
+
+def test_the_subcommands_of_the_page_are_those_of_the_plugin() -> None:
+    rows = table(section(PAGE, "## Commands"), "subcommand")
+
+    assert sorted(name for row in rows for name in code_words(row[0])) == sorted(SUBCOMMANDS)
+
+
+@pytest.mark.parametrize("name", [*OPTIONS, *KEYMAPS, *SUBCOMMANDS])
+def test_each_name_of_the_page_is_in_the_help_of_the_plugin(name: str) -> None:
+    assert re.search(rf"`{name}`|:AgentLs {name}\b", HELP)
+
+
+@pytest.mark.parametrize("place", ["docs/neovim.md", "README.md"])
+def test_the_lines_to_copy_set_options_that_there_are(place: str) -> None:
+    (lua,) = blocks(read(place), "lua")
+    told = re.findall(r"^  (\w+) = ", lua.text, re.MULTILINE)
+
+    assert len(lua.text.splitlines()) == 5
+    assert told and set(told) <= set(OPTIONS)

@@ -1,0 +1,66 @@
+"""Keys are in no event, log, output, error or child process (ARCHITECTURE, invariant 13; X5, R6)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import Finished, environment, provider_variables, run
+from tests.support.loopback import (
+    Answer,
+    AnthropicServer,
+    ErrorReply,
+    LoopbackProvider,
+    OpenAIResponsesServer,
+    ToolCall,
+)
+
+KEY = "sk-test-0123456789-abcdefghij"
+SERVERS = [pytest.param(AnthropicServer, id="anthropic"), pytest.param(OpenAIResponsesServer, id="openai")]
+
+# How the key might get out: through a command's environment, or through an error that repeats it.
+WAYS: dict[str, list[Answer]] = {
+    "env": [[ToolCall("shell", {"command": "env; printenv ANTHROPIC_API_KEY OPENAI_API_KEY COPY; true"})], "ok"],
+    "error that repeats it": [ErrorReply(401, message=f"the key {KEY} is wrong")],
+    "error page": [ErrorReply(500, body=f"<html>{KEY}</html>", headers={"retry-after": "0"})] * 3,
+    "error after output": [
+        [ToolCall("shell", {"command": "env"})],
+        ErrorReply(400, message=f"bad header: Bearer {KEY}"),
+    ],
+}
+
+
+def leaks(folder: Path) -> list[str]:
+    return [
+        str(path) for path in folder.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()
+    ]
+
+
+@pytest.mark.req("X5", "R6", "H16")
+@pytest.mark.parametrize("server_type", SERVERS)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("style", ["text", "json"])
+def test_key_is_nowhere_after_a_run(
+    way: str, style: str, server_type: type[LoopbackProvider], tmp_path: Path
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    with server_type(WAYS[way], key=KEY) as server:  # type: ignore[call-arg]  # as each server has it
+        variables = provider_variables(server, KEY)
+        # The same key by a name that no pattern knows: values count too.
+        environ = environment(tmp_path / "home", **variables, COPY=f"x{KEY}x", PLAIN="seen")
+        arguments = ["--json"] if style == "json" else []
+        done = run("exec", "--approve", "all", *arguments, "go", cwd=project, environ=environ)
+        assert server.requests, done
+    check(done, way)
+    assert leaks(tmp_path) == []
+    assert any((tmp_path / "home" / "state").rglob("log.jsonl"))
+
+
+def check(done: Finished, way: str) -> None:
+    assert KEY not in done.out + done.err
+    if "env" in way or "output" in way:
+        assert "PLAIN=seen" in done.out, "the command did run and show its environment"
+    if "error" in way:
+        assert done.code == 1, done

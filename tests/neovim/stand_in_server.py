@@ -1,0 +1,383 @@
+"""A scripted language server that stands in for agent-ls: the test is the server, this is its wire.
+
+Run as a program it only connects Neovim's pipes with the test's socket, so that there is a process to start and
+to die. `StandIn` lives in the test: it answers what is routine, keeps the synced documents, and lets the test
+look at every request and send any message.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+DEADLINE_S = 30.0
+Json = dict[str, Any]
+
+
+@dataclass
+class Document:
+    version: int
+    text: str
+
+
+@dataclass
+class StandInSession:
+    """What a session has told so far. `open_parts` are handed out with a subscription."""
+
+    id: str
+    events: list[Json] = field(default_factory=list)
+    open_parts: list[Json] = field(default_factory=list)
+    hunks: list[Json] = field(default_factory=list)
+    approvals: list[Json] = field(default_factory=list)
+    info: Json = field(default_factory=dict)
+
+
+class StandIn:
+    """The server's side of one or more connections, one after the other."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "stand-in.sock"
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.settimeout(DEADLINE_S)
+        self._listener.bind(str(self.path))
+        self._listener.listen(1)
+        self._connection: socket.socket | None = None
+        self._received: queue.Queue[Json] = queue.Queue()
+        self._answers: queue.Queue[Json] = queue.Queue()
+        self._arrived = threading.Condition()
+        self._write_lock = threading.Lock()
+        self._last_id = 0
+        self.documents: dict[str, Document] = {}
+        self.sessions: dict[str, StandInSession] = {}
+        self.refusals: dict[str, Json] = {}
+        self.replies: dict[str, Json] = {}
+        self.silent: set[str] = set()
+        self.before_answer: dict[str, Callable[[], object]] = {}
+        self.ended = threading.Event()
+        self.initialize: Json = {}
+        self._closing = False
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    @property
+    def command(self) -> list[str]:
+        return [sys.executable, str(Path(__file__)), str(self.path)]
+
+    # -- what a test does
+
+    def expect(self, method: str) -> Json:
+        """The parameters of the next request or notification of this name; others before it are let by."""
+        while True:
+            try:
+                message = self._received.get(timeout=DEADLINE_S)
+            except queue.Empty:
+                raise AssertionError(f"{method} did not come within {DEADLINE_S} s") from None
+            if message.get("method") == method:
+                return dict(message.get("params") or {})
+
+    def seen(self) -> list[str]:
+        """The names of all that has come and was not taken by `expect`."""
+        names = []
+        with contextlib.suppress(queue.Empty):
+            while True:
+                names.append(str(self._received.get_nowait()["method"]))
+        return names
+
+    def session(self, session_id: str = "s1", **info: Any) -> StandInSession:
+        """A session that the server knows."""
+        found = self.sessions.setdefault(session_id, StandInSession(session_id))
+        found.info |= info
+        return found
+
+    def emit(self, kind: str, data: Json | None = None, session_id: str = "s1", turn_id: str = "t1") -> Json:
+        """Records an event and sends it."""
+        event = self.record(kind, data, session_id, turn_id)
+        self.notify("agent/event", event)
+        return event
+
+    def record(
+        self, kind: str, data: Json | None = None, session_id: str = "s1", turn_id: str = "t1"
+    ) -> Json:
+        """Records an event without sending it: what a client missed."""
+        session = self.session(session_id)
+        event = {
+            "sessionId": session_id,
+            "seq": len(session.events) + 1,
+            "kind": kind,
+            "timestamp": "2026-01-02T03:04:05.678Z",
+            "turnId": turn_id,
+            "data": data or {},
+        }
+        session.events.append(event)
+        return event
+
+    def delta(
+        self, kind: str, part_id: str, offset: int, text: str, session_id: str = "s1", name: str = ""
+    ) -> None:
+        data = {"text": text, **({"name": name} if name else {})}
+        self.notify(
+            "agent/event",
+            {
+                "sessionId": session_id,
+                "kind": kind,
+                "timestamp": "2026-01-02T03:04:05.678Z",
+                "after": len(self.session(session_id).events),
+                "partId": part_id,
+                "offset": offset,
+                "data": data,
+            },
+        )
+
+    def apply_edit(self, uri: str, edits: list[Json], version: int | None = None) -> Json:
+        """Sends one versioned edit and returns the client's answer. `version`: the one last synced when None."""
+        at = self.documents[uri].version if version is None else version
+        change = {"textDocument": {"uri": uri, "version": at}, "edits": edits}
+        return self.request("workspace/applyEdit", {"edit": {"documentChanges": [change]}})
+
+    def request(self, method: str, params: Json) -> Json:
+        """Asks the client, and returns its result or error."""
+        self._last_id += 1
+        number = self._last_id
+        self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        while True:
+            try:
+                answer = self._answers.get(timeout=DEADLINE_S)
+            except queue.Empty:
+                raise AssertionError(f"no answer to {method} within {DEADLINE_S} s") from None
+            if answer["id"] == number:
+                return dict(answer.get("result") or answer.get("error") or {})
+
+    def notify(self, method: str, params: Json) -> None:
+        self._send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def wait_text(self, uri: str, text: str) -> Document:
+        """Waits until the client has told that the document has this text."""
+        with self._arrived:
+            self._wait(
+                lambda: uri in self.documents and self.documents[uri].text == text, f"{uri} to be {text!r}"
+            )
+            return self.documents[uri]
+
+    def wait_open(self, uri: str) -> Document:
+        with self._arrived:
+            self._wait(lambda: uri in self.documents, f"{uri} to be opened")
+            return self.documents[uri]
+
+    def refuse(self, method: str, message: str, **data: Any) -> None:
+        """From now on this method is answered by an error."""
+        self.refusals[method] = {"code": 1, "message": message, "data": data}
+
+    def drop_connection(self) -> None:
+        """The server dies: its process ends with a bad exit code."""
+        if self._connection:
+            with contextlib.suppress(OSError):
+                self._connection.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self._closing = True
+        self.drop_connection()
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join(DEADLINE_S)
+
+    # -- inside
+
+    def _wait(self, condition: Callable[[], bool], what: str) -> None:
+        if not self._arrived.wait_for(condition, DEADLINE_S):
+            raise AssertionError(f"waited {DEADLINE_S} s for {what}; documents: {self.documents}")
+
+    def _serve(self) -> None:
+        while not self._closing:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            self._connection, self.documents = connection, {}
+            with connection, connection.makefile("rb") as stream, contextlib.suppress(OSError, ValueError):
+                for message in read_messages(stream):
+                    self._take(message)
+            self.ended.set()
+
+    def _take(self, message: Json) -> None:
+        if "method" not in message:
+            self._answers.put(message)
+            return
+        method, params = message["method"], message.get("params") or {}
+        with self._arrived:
+            self._sync(method, params)
+            self._arrived.notify_all()
+        if before := self.before_answer.pop(method, None):
+            before()
+        if "id" in message and method not in self.silent:
+            self._send({"jsonrpc": "2.0", "id": message["id"], **self._answer(method, params)})
+        self._received.put(message)
+
+    def _send(self, message: Json) -> None:
+        body = json.dumps(message).encode()
+        with self._write_lock, contextlib.suppress(OSError):
+            if self._connection:
+                self._connection.sendall(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+
+    def _sync(self, method: str, params: Json) -> None:
+        if method == "textDocument/didOpen":
+            opened = params["textDocument"]
+            self.documents[opened["uri"]] = Document(opened["version"], opened["text"])
+        elif method == "textDocument/didChange":
+            document = self.documents[params["textDocument"]["uri"]]
+            for change in params["contentChanges"]:
+                document.text = changed(document.text, change)
+            document.version = params["textDocument"]["version"]
+        elif method == "textDocument/didClose":
+            self.documents.pop(params["textDocument"]["uri"], None)
+
+    def _answer(self, method: str, params: Json) -> Json:
+        if error := self.refusals.get(method):
+            return {"error": error}
+        if reply := self.replies.get(method):
+            return {"result": reply}
+        answer = getattr(self, "_on_" + method.replace("/", "_").replace("$", ""), None)
+        return {"result": answer(params) if answer else None}
+
+    def _on_initialize(self, params: Json) -> Json:
+        self.initialize = params
+        capabilities = {
+            "positionEncoding": "utf-8",
+            "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
+            "experimental": {"agentLs": {"version": 1, "events": True, "review": True, "approvals": True}},
+        }
+        return {"capabilities": capabilities, "serverInfo": {"name": "agent-ls", "version": "stand-in"}}
+
+    def _on_agent_newSession(self, params: Json) -> Json:
+        session = self.session(
+            f"s{len(self.sessions) + 1}", workspaceFolder=params.get("workspaceFolder", "")
+        )
+        walkthrough = params.get("provider") == "walkthrough"
+        session.info |= {"provider": params.get("provider") or "anthropic", "isWalkthrough": walkthrough}
+        return {"session": self._info(session)}
+
+    def _on_agent_subscribe(self, params: Json) -> Json:
+        session = self.session(params["sessionId"])
+        return {
+            "clientId": "c1",
+            "session": self._info(session),
+            "events": session.events[params["since"] :],
+            "lastSeq": len(session.events),
+            "openParts": session.open_parts,
+            "pending": {"approvals": session.approvals, "questions": [], "hunks": session.hunks},
+        }
+
+    def _on_agent_sessions(self, _: Json) -> Json:
+        newest_first = reversed(self.sessions.values())
+        return {"sessions": [self._info(session) for session in newest_first]}
+
+    def _on_agent_submit(self, params: Json) -> Json:
+        return {"turnId": "t1"}
+
+    def _on_agent_steer(self, _: Json) -> Json:
+        return {"steerId": "steer1"}
+
+    def _on_agent_followUp(self, _: Json) -> Json:
+        return {"queuedId": "q1"}
+
+    def _on_agent_approve(self, params: Json) -> Json:
+        return {"decision": params["decision"], "decidedBy": params["clientKey"]}
+
+    def _on_agent_review(self, _: Json) -> Json:
+        return {"changed": [], "refused": []}
+
+    def _on_agent_configure(self, params: Json) -> Json:
+        session = self.session(params["sessionId"])
+        session.info |= {name: params[name] for name in ("model", "mode", "effort") if name in params}
+        return {"session": self._info(session), "appliesFrom": "nextCall"}
+
+    def _on_agent_terminals(self, params: Json) -> Json:
+        return {"terminals": self.session(params["sessionId"]).info.get("terminals", [])}
+
+    def _on_agent_terminalKill(self, _: Json) -> Json:
+        return {}
+
+    def _on_agent_interrupt(self, _: Json) -> Json:
+        return {}
+
+    def _on_agent_clientAnswer(self, _: Json) -> Json:
+        return {}
+
+    def _info(self, session: StandInSession) -> Json:
+        kinds = {event["kind"]: event for event in session.events}
+        state = kinds["state"]["data"]["state"] if "state" in kinds else "IDLE"
+        return {
+            "id": session.id,
+            "title": "",
+            "state": state,
+            "provider": "anthropic",
+            "model": "model-x",
+            "mode": "ask",
+            "review": "after",
+            "workspaceFolder": "",
+            "created": "2026-01-02T03:04:05.678Z",
+            "updated": "2026-01-02T03:04:05.678Z",
+            "lastSeq": len(session.events),
+            "live": True,
+            "access": "owner",
+            "isWalkthrough": False,
+            **session.info,
+        }
+
+
+def read_messages(stream: BinaryIO) -> Iterator[Json]:
+    while True:
+        size = 0
+        while (line := stream.readline()).strip():
+            if line.lower().startswith(b"content-length:"):
+                size = int(line[15:])
+        body = stream.read(size)
+        if not line or len(body) < size:
+            return
+        yield json.loads(body)
+
+
+def changed(text: str, change: Json) -> str:
+    """One incremental change, in UTF-8 positions."""
+    if "range" not in change:
+        return str(change["text"])
+    lines = text.encode().split(b"\n")
+
+    def offset(position: Json) -> int:
+        before = sum(len(line) + 1 for line in lines[: position["line"]])
+        return before + int(position["character"])
+
+    start, end = offset(change["range"]["start"]), offset(change["range"]["end"])
+    data = text.encode()
+    new: str = change["text"]
+    return (data[:start] + new.encode() + data[end:]).decode()
+
+
+def bridge(path: str) -> int:
+    """Neovim's pipes to the test's socket and back. 0 when Neovim closed them, 3 when the test did."""
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(path)
+
+    def to_test() -> None:
+        while data := os.read(0, 1 << 16):
+            connection.sendall(data)
+        os._exit(0)
+
+    threading.Thread(target=to_test, daemon=True).start()
+    while data := connection.recv(1 << 16):
+        while data:
+            data = data[os.write(1, data) :]
+    return 3
+
+
+if __name__ == "__main__":
+    os._exit(bridge(sys.argv[1]))

@@ -1,0 +1,169 @@
+"""What the agent asks leave for: shown in the panel, answered there or by command, never by accident."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.neovim.conftest import Panel, StartNvim
+from tests.neovim.stand_in_server import StandIn
+from tests.support.nvim_driver import Nvim
+
+RULE = {"id": "rule1", "label": "commands that start with make", "scope": "session"}
+
+
+@pytest.fixture
+def asked(panel: Panel, nvim: Nvim) -> Panel:
+    """A command waits; the cursor is in the transcript."""
+    panel.ask(command="make test && rm -rf build", rules=[RULE])
+    nvim.wait_screen("Run this command?")
+    nvim.keys("<Esc>")
+    nvim.cmd("wincmd k")
+    return panel
+
+
+@pytest.mark.req("H7", "H10")
+def test_an_approval_shows_the_exact_command_and_the_offered_rule(asked: Panel, nvim: Nvim) -> None:
+    nvim.wait_screen(
+        "┃   make test && rm -rf build",
+        "a allow once   d deny",
+        "A commands that start with make",
+        "waiting for you",
+    )
+
+
+@pytest.mark.req("H7", "H10")
+@pytest.mark.parametrize(
+    ("keys", "wanted"),
+    [
+        ("a", {"decision": "allow", "scope": "once"}),
+        ("A", {"decision": "allow", "scope": "session", "ruleId": "rule1"}),
+        ("dtoo dangerous<CR>", {"decision": "deny", "reason": "too dangerous"}),
+        ("d<CR>", {"decision": "deny", "reason": ""}),
+        (":AgentLs approve<CR>", {"decision": "allow", "scope": "once"}),
+        (":AgentLs allow<CR>", {"decision": "allow", "ruleId": "rule1"}),
+        (":AgentLs deny not in this project<CR>", {"decision": "deny", "reason": "not in this project"}),
+        ("i<M-a>", {"decision": "allow", "scope": "once"}),
+    ],
+)
+def test_a_key_or_command_answers_it(
+    asked: Panel, server: StandIn, nvim: Nvim, keys: str, wanted: dict[str, str]
+) -> None:
+    nvim.keys(keys)
+
+    sent = server.expect("agent/approve")
+
+    assert (sent["sessionId"], sent["requestId"]) == ("s1", "a1")
+    assert {name: sent.get(name) for name in wanted} == wanted
+    assert ("ruleId" in sent) == ("ruleId" in wanted)
+
+
+@pytest.mark.req("H7")
+def test_leaving_the_question_for_a_reason_denies_nothing(asked: Panel, server: StandIn, nvim: Nvim) -> None:
+    nvim.keys("d")
+    nvim.wait_mode("c")
+    nvim.keys("<Esc>a")
+
+    assert server.expect("agent/approve")["decision"] == "allow"
+
+
+@pytest.mark.req("H7")
+def test_typing_in_the_prompt_answers_nothing(asked: Panel, server: StandIn, nvim: Nvim) -> None:
+    nvim.keys("iadd A dad<Esc>aA<C-s>")
+
+    server.expect("agent/submit")
+
+    assert "agent/approve" not in server.seen()
+
+
+@pytest.mark.req("H7", "H10")
+def test_several_rules_are_chosen_from(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+    panel.ask(rules=[RULE, {"id": "rule2", "label": "all commands", "scope": "turn"}])
+    nvim.wait_screen("Run this command?")
+    nvim.keys("<Esc>")
+    nvim.cmd("wincmd k")
+
+    nvim.keys("A")
+    nvim.wait_mode("c")
+    nvim.keys("2<CR>")
+
+    sent = server.expect("agent/approve")
+    assert (sent["ruleId"], sent["scope"]) == ("rule2", "turn")
+
+
+@pytest.mark.req("H7")
+def test_of_two_the_one_under_the_cursor_is_answered_else_the_oldest(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
+    panel.ask("a1", "make one")
+    panel.ask("a2", "make two")
+    nvim.wait_screen("make one", "make two")
+    nvim.keys("<Esc>")
+    nvim.cmd("wincmd k")
+    nvim.keys("Ga")
+    assert server.expect("agent/approve")["requestId"] == "a2"
+
+    nvim.cmd("AgentLs approve")
+    assert server.expect("agent/approve")["requestId"] == "a1"
+
+
+@pytest.mark.req("H7")
+def test_an_answer_given_elsewhere_is_shown(asked: Panel, server: StandIn, nvim: Nvim) -> None:
+    data = {"requestId": "a1", "decision": "deny", "scope": "once", "decidedBy": "other", "reason": "no rm"}
+    server.emit("approval_resolved", data)
+
+    nvim.wait_screen("✗ denied: make test && rm -rf build", "“no rm”")
+    nvim.keys("a")
+    nvim.wait_screen("Nothing waits for approval.")
+    assert "agent/approve" not in server.seen()
+
+
+@pytest.mark.req("H7")
+def test_an_approval_survives_closing_the_panel(asked: Panel, server: StandIn, nvim: Nvim) -> None:
+    nvim.cmd("AgentLs close")
+    nvim.wait_gone("Run this command?")
+    nvim.cmd("AgentLs")
+
+    nvim.wait_screen("Run this command?")
+    nvim.cmd("AgentLs approve")
+    assert server.expect("agent/approve")["requestId"] == "a1"
+
+
+@pytest.mark.req("H7", "R4")
+def test_an_approval_survives_a_restart_of_the_editor(
+    asked: Panel, server: StandIn, nvim: Nvim, start_nvim: StartNvim
+) -> None:
+    nvim.close()
+    again = start_nvim("one.txt")
+    again.cmd("AgentLs resume")
+
+    again.wait_screen("Run this command?", "make test && rm -rf build")
+    again.keys(":AgentLs deny<CR>")
+    again.wait_mode("c")
+    again.keys("<CR>")
+    assert server.expect("agent/approve")["requestId"] == "a1"
+
+
+@pytest.mark.req("H17")
+def test_the_user_is_told_when_it_waits_and_the_panel_is_hidden(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
+    nvim.keys("<Esc>")
+    nvim.lua("told = {}; vim.notify = function(text) table.insert(told, text) end")
+    nvim.cmd("AgentLs close")
+
+    panel.ask(command="make test")
+    nvim.wait_for("#told == 1")
+    server.emit("processing_end", {"reason": "completed"})
+    nvim.wait_for("#told == 2")
+
+    assert nvim.lua("return told") == ["agent-ls: asks: make test (:AgentLs)", "agent-ls: done"]
+
+
+@pytest.mark.req("H17")
+def test_the_user_is_not_told_twice_when_the_panel_is_there(panel: Panel, nvim: Nvim) -> None:
+    nvim.lua("told = {}; vim.notify = function(text) table.insert(told, text) end")
+
+    panel.ask()
+
+    nvim.wait_screen("Run this command?")
+    assert nvim.lua("return told") == []

@@ -1,0 +1,176 @@
+"""What a user must never meet: "Press ENTER", a traceback; and what he must find: help and health."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.neovim.conftest import PLUGIN, Panel, StartNvim
+from tests.neovim.stand_in_server import StandIn
+from tests.support.nvim_driver import Nvim
+
+LONG = "something went wrong in a way that takes very many words to tell " * 5
+
+
+@pytest.fixture
+def prompting(start_nvim: StartNvim, server: StandIn) -> Nvim:
+    """A small Neovim that stops at "Press ENTER" as users' do, with a session."""
+    nvim = start_nvim("one.txt", columns=80, rows=20, hit_enter=True)
+    nvim.keys(":AgentLs new<CR>")
+    server.expect("agent/subscribe")
+    nvim.wait_screen("○ idle", "What should change?")
+    return nvim
+
+
+def test_the_driver_sees_a_press_enter_prompt(prompting: Nvim) -> None:
+    prompting.keys("<Esc>:echo 'a'|echo 'b'<CR>")
+
+    prompting.wait_screen("Press ENTER")
+
+
+@pytest.mark.req("H10", "H17")
+def test_no_message_of_ours_stops_at_press_enter(prompting: Nvim, server: StandIn) -> None:
+    panel = Panel(prompting, server)
+    prompting.keys("<Esc>:AgentLs close<CR>")
+    prompting.wait_gone("What should change?")
+
+    panel.ask(command=LONG)
+    for kind in ("error", "warning"):
+        server.emit(kind, {"message": f"{LONG}\nand more", "errorKind": "x", "code": "", "hint": LONG})
+    server.emit("processing_end", {"reason": "error"})
+    server.notify("window/showMessage", {"type": 1, "message": f"{LONG}\n{LONG}"})
+    server.notify("window/showMessage", {"type": 3, "message": f"{LONG}\n{LONG}"})
+    server.refuse("agent/submit", LONG)
+    prompting.keys(":AgentLs send x<CR>")
+    server.expect("agent/submit")
+    prompting.keys(":AgentLs nonsense<CR>")
+    server.drop_connection()
+    prompting.wait_screen("ended unexpectedly")
+
+    assert not prompting.is_blocked()
+    assert prompting.mode() == "n"
+
+
+@pytest.mark.req("H10", "R5")
+def test_events_that_make_no_sense_stop_nothing(prompting: Nvim, server: StandIn) -> None:
+    for kind in (
+        "tool_call_end",
+        "file_change",
+        "usage",
+        "hunk_state",
+        "approval_requested",
+        "from_the_future",
+    ):
+        server.emit(kind, {"odd": [1, None, {"x": "y"}]})
+    server.notify("agent/event", {"sessionId": "s1", "kind": "assistant_text_delta", "data": {}})
+    server.emit("user_input", {"text": "still here"})
+
+    prompting.wait_screen("❯ still here")
+    assert not prompting.is_blocked()
+
+
+@pytest.mark.req("H10", "H17")
+def test_an_edit_never_stops_at_press_enter(prompting: Nvim, server: StandIn, project: Path) -> None:
+    uri = (project / "one.txt").as_uri()
+    document = server.wait_open(uri)
+    start = {"line": 0, "character": 0}
+    text = "x\n" * 50
+    change = {"textDocument": {"uri": uri, "version": document.version}}
+    edit = {"range": {"start": start, "end": start}, "newText": text}
+
+    params = {"label": LONG, "edit": {"documentChanges": [change | {"edits": [edit]}]}}
+    assert server.request("workspace/applyEdit", params) == {"applied": True}
+
+    server.wait_text(uri, text + "one\ntwo\nthree\nfour\nfive\n")
+    assert not prompting.is_blocked()
+
+
+@pytest.mark.req("H10")
+def test_wrong_options_are_told_on_one_line(start_nvim: StartNvim) -> None:
+    nvim = start_nvim("one.txt", columns=80, rows=20, hit_enter=True)
+
+    nvim.keys(":lua require('agent_ls').setup({ nonsense = 1, width = 'x', keymaps = { fly = 'f' } })<CR>")
+
+    nvim.wait_screen("agent-ls: setup(): ")
+    assert not nvim.is_blocked()
+
+
+@pytest.mark.req("H10")
+def test_the_plugin_alone_loads_nothing_but_its_command(start_nvim: StartNvim, project: Path) -> None:
+    with Nvim(runtime_path=[PLUGIN], cwd=project) as nvim:
+        assert nvim.lua("return vim.fn.exists(':AgentLs')") == 2
+        loaded = nvim.lua(
+            "return vim.tbl_filter(function(n) return n:match('^agent_ls') end, vim.tbl_keys(package.loaded))"
+        )
+        assert loaded == []
+
+
+@pytest.mark.req("H10")
+def test_help_is_found_by_its_tags(start_nvim: StartNvim, project: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "plugin"
+    shutil.copytree(PLUGIN, copy)
+    with Nvim(runtime_path=[copy], cwd=project) as nvim:
+        nvim.cmd(f"helptags {copy}/doc")
+        for tag in ("agent-ls", "agent-ls-commands", "agent-ls-config", "agent-ls-keys", ":AgentLs"):
+            nvim.cmd(f"help {tag}")
+            assert nvim.lua("return vim.fn.expand('%:t')") == "agent-ls.txt"
+
+
+@pytest.mark.req("H10")
+def test_help_names_every_subcommand_option_and_key(nvim: Nvim) -> None:
+    text = (PLUGIN / "doc/agent-ls.txt").read_text()
+    commands = nvim.lua("return vim.tbl_keys(require('agent_ls.commands').commands)")
+    keys = nvim.lua("return vim.tbl_keys(require('agent_ls.config').options.keymaps)")
+
+    for name in commands:
+        assert f"AgentLs {name}" in text, name
+    for name in [
+        *keys,
+        "cmd",
+        "autostart",
+        "provider",
+        "model",
+        "effort",
+        "mode",
+        "review",
+        "width",
+        "notify",
+        "hints",
+    ]:
+        assert f"`{name}`" in text, name
+
+
+@pytest.mark.req("H10")
+def test_the_health_check_tells_what_is_there(panel: Panel, nvim: Nvim) -> None:
+    nvim.keys("<Esc>")
+    nvim.cmd("checkhealth agent_ls")
+
+    report = "\n".join(nvim.lines())
+
+    assert "Neovim 0.1" in report
+    assert "server program" in report
+    assert "server running, 1 files attached" in report
+    assert "protocol version 1, server stand-in" in report
+    assert "agent-ls.nvim.log" in report
+    assert "ERROR" not in report
+
+
+@pytest.mark.req("H10")
+def test_the_health_check_without_the_program_says_what_to_do(start_nvim: StartNvim) -> None:
+    nvim = start_nvim(command=["no-such-agent-ls"])
+    nvim.cmd("checkhealth agent_ls")
+
+    report = "\n".join(nvim.lines())
+
+    assert 'the program "no-such-agent-ls" is not found' in report
+    assert "pip install agent-ls" in report
+
+
+@pytest.mark.req("H10")
+def test_the_list_of_keys_is_a_float_that_closes(panel: Panel, nvim: Nvim) -> None:
+    nvim.keys("<Esc>g?")
+    nvim.wait_screen("agent-ls keys", "deny, with a reason", "next change")
+    nvim.keys("q")
+    nvim.wait_gone("agent-ls keys")

@@ -1,0 +1,43 @@
+"""A session as the review desk needs it: it keeps what it is told."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.loop.events import FileChange, HunkStateChanged, RecordedEvent
+from agent_ls.store.journal import Standing
+
+E = TypeVar("E", bound=RecordedEvent)
+
+
+class FakeAudience:
+    def __init__(self, session_id: str, files: ExecutionEnvironment) -> None:
+        self.id = session_id
+        self.files = files
+        self.events: list[RecordedEvent] = []
+        self.notices: list[str] = []
+        self.standings: list[Standing] = []
+
+    def emit(self, event: RecordedEvent) -> object:
+        self.events.append(event)
+        return None
+
+    def notice(self, text: str) -> None:
+        self.notices.append(text)
+
+    def stand(self, standing: Standing) -> None:
+        self.standings.append(standing)
+
+    def of(self, kind: type[E]) -> list[E]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    @property
+    def states(self) -> list[tuple[str, ...]]:
+        """Of each hunk_state event, the states of its hunks."""
+        return [tuple(hunk.state for hunk in event.hunks) for event in self.of(HunkStateChanged)]
+
+    @property
+    def hunk_ids(self) -> list[str]:
+        """Of all changes told, in order."""
+        return [hunk.id for change in self.of(FileChange) for hunk in change.hunks]

@@ -1,0 +1,120 @@
+"""A review desk with sessions that write through it, over files in memory; nothing runs but what a test runs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from agent_ls.app.review_desk import ReviewDesk
+from agent_ls.app.reviewed_environment import ReviewedEnvironment
+from agent_ls.environments.base import Attribution, FileWrite
+from agent_ls.environments.editor import EditorEnvironment
+from agent_ls.environments.editor_host import LineEdit, OpenDocument
+from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.loop.events import Hunk
+from tests.support.fake_audience import FakeAudience
+from tests.support.fake_clock import FakeClock
+from tests.support.fake_editor_host import FakeEditorHost
+
+ROOT = "/project"
+
+
+class SilentJournal:
+    async def announce(self, changes: Any, attribution: Attribution) -> None:
+        return None
+
+
+class ToldHost(FakeEditorHost):
+    """An editor whose documents are told to the desk as the server's host tells them."""
+
+    desk: ReviewDesk
+
+    async def apply_edit(self, document: OpenDocument, edits: Any, attribution: Attribution) -> OpenDocument:
+        before = document.text
+        edits = [LineEdit(edit.start, edit.end, edit.text) for edit in edits]
+        after = await super().apply_edit(document, edits, attribution)
+        if attribution.call_id:
+            self.desk.agent_edit(document.path, before, after.text, attribution)
+        else:
+            self.desk.undo_applied(document.path, before, after.text)
+        return after
+
+    def type(self, path: str, text: str) -> None:
+        super().type(path, text)
+
+    def user_types(self, path: str, text: str) -> None:
+        self.type(path, text)
+        self.desk.user_edit(path, text)
+
+
+class Review:
+    """`sessions` are live; take one out and it is closed. Tasks of the desk wait in `tasks` until `run_tasks`."""
+
+    def __init__(self, files: Mapping[str, str | bytes], memory: MemoryEnvironment | None = None) -> None:
+        self.memory = memory or MemoryEnvironment()
+        for path, content in files.items():
+            self.memory.put(path, content)
+        self.host = ToldHost()
+        self.clock = FakeClock()
+        self.tasks: list[Callable[[], Awaitable[None]]] = []
+        self.sessions: dict[str, FakeAudience] = {}
+        self.desk = ReviewDesk(self.sessions.get, clock=self.clock, start=self.tasks.append)
+        self.host.desk = self.desk
+        self.files = EditorEnvironment(self.memory, self.host)
+        self._calls = 0
+        self.session("s1")
+
+    def session(self, session_id: str) -> FakeAudience:
+        return self.sessions.setdefault(session_id, FakeAudience(session_id, self.files))
+
+    @property
+    def s1(self) -> FakeAudience:
+        return self.sessions["s1"]
+
+    async def agent_writes(
+        self, name: str, content: str | bytes | None, *, session: str = "s1", turn: str = "t1"
+    ) -> None:
+        """As a tool's commit, by a call of its own."""
+        self._calls += 1
+        environment = ReviewedEnvironment(self.files, self.desk, SilentJournal())
+        path = self.path(name)
+        base = await self.files.read_bytes(path) if await self.files.file_exists(path) else None
+        data = content.encode() if isinstance(content, str) else content
+        who = Attribution(session, turn, f"call{self._calls}")
+        await environment.commit([FileWrite(path, data, base)], who)
+
+    def path(self, name: str) -> str:
+        return f"{ROOT}/{name}"
+
+    def opens(self, name: str, text: str) -> None:
+        self.host.open(self.path(name), text)
+        self.desk.document_opened(self.path(name), text)
+
+    def types(self, name: str, text: str) -> None:
+        """The document's whole text is now this."""
+        self.host.user_types(self.path(name), text)
+
+    def closes(self, name: str) -> None:
+        self.host.close(self.path(name))
+        self.desk.document_closed(self.path(name))
+
+    async def run_tasks(self) -> None:
+        while self.tasks:
+            await self.tasks.pop(0)()
+
+    def bytes(self, name: str) -> bytes:
+        return self.memory.files[self.path(name)].content
+
+    def text(self, name: str) -> str:
+        return self.bytes(name).decode()
+
+    def exists(self, name: str) -> bool:
+        return self.path(name) in self.memory.files
+
+    def hunks(self, **which: str) -> list[Hunk]:
+        return [hunk for hunks in self.desk.open_hunks(**which).values() for hunk in hunks]
+
+    async def decides(self, verdict: Any, **which: Any) -> tuple[list[str], dict[str, str]]:
+        """The states of what changed, and the refusals."""
+        changed, refused = await self.desk.review(verdict=verdict, **which)
+        return [hunk.state for hunk in changed], dict(refused)

@@ -1,0 +1,146 @@
+"""The real workbench on a folder and a state folder of the test's, with a model that follows a script."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+
+from agent_ls.app.live_session import LiveSession
+from agent_ls.app.settings import Settings
+from agent_ls.app.workbench import Workbench
+from agent_ls.environments.editor_host import EditorHost
+from agent_ls.llm.credentials import Credentials
+from agent_ls.llm.messages import Role, ToolResultPart
+from agent_ls.loop import event_codec
+from agent_ls.loop.approval import Answer
+from agent_ls.loop.events import ApprovalRequested, Envelope, RecordedEvent
+from agent_ls.policy.decide import Mode
+from tests.support.fake_provider import FakeProvider, Piece
+
+DEADLINE_S = 30
+E = TypeVar("E", bound=RecordedEvent)
+
+PROVIDER = "anthropic"  # whose tools a session then has
+
+
+@dataclass
+class Talk:
+    """A session of the workbench, and what it was told. `answers` gives each approval its answer, None: none yet."""
+
+    live: LiveSession
+    answers: Callable[[ApprovalRequested], Answer | None]
+
+    @property
+    def session_id(self) -> str:
+        return self.live.session.id
+
+    @property
+    def envelopes(self) -> list[Envelope]:
+        decoded = (event_codec.decode(encoded) for encoded in self.live.events_since(0))
+        return [envelope for envelope in decoded if envelope]
+
+    def of(self, kind: type[E]) -> list[E]:
+        return [envelope.event for envelope in self.envelopes if isinstance(envelope.event, kind)]
+
+    async def say(self, text: str) -> None:
+        """Submits, answers what is asked, and waits for the end of the turn."""
+        with anyio.fail_after(DEADLINE_S), self.live.session.subscribe() as events:
+            self.live.session.submit(text)
+            async for item in events:
+                event = item.envelope.event
+                if isinstance(event, ApprovalRequested) and (answer := self.answers(event)):
+                    self.live.desk.answer(event.request_id, answer)
+                if item.envelope.kind == "processing_end":
+                    return
+
+    async def until(self, kind: str, count: int = 1) -> None:
+        """Waits until so many events of this kind are in the log."""
+        with anyio.fail_after(DEADLINE_S), self.live.session.subscribe() as events:
+            while [envelope.kind for envelope in self.envelopes].count(kind) < count:
+                await events.__anext__()
+
+
+def allow(request: ApprovalRequested) -> Answer:
+    return Answer("allow", decided_by="test")
+
+
+def deny(request: ApprovalRequested) -> Answer:
+    return Answer("deny", decided_by="test")
+
+
+def wait(request: ApprovalRequested) -> None:
+    return None
+
+
+class Bench:
+    """`model` is asked by every session; what it was sent is in `model.requests`."""
+
+    def __init__(self, workbench: Workbench, model: FakeProvider, folder: Path, state: Path) -> None:
+        self.workbench = workbench
+        self.model = model
+        self.folder = folder
+        self.state = state
+
+    async def talk(
+        self,
+        mode: Mode = "ask",
+        answers: Callable[[ApprovalRequested], Answer | None] = allow,
+        **options: Any,
+    ) -> Talk:
+        folder = options.pop("workspace_folder", str(self.folder))
+        provider = options.pop("provider", PROVIDER)
+        live = await self.workbench.new_session(
+            workspace_folder=folder, provider=provider, mode=mode, **options
+        )
+        return Talk(live, answers)
+
+    async def reopen(
+        self, session_id: str, answers: Callable[[ApprovalRequested], Answer | None] = allow
+    ) -> Talk:
+        return Talk(await self.workbench.open_session(session_id), answers)
+
+    def results(self) -> list[ToolResultPart]:
+        """What the model was told of its calls, in order."""
+        return [
+            part
+            for message in self.model.requests[-1].messages
+            for part in message.parts
+            if isinstance(part, ToolResultPart)
+        ]
+
+    def told(self) -> list[str]:
+        """What the model was told in the user's name, in order."""
+        return [message.text for message in self.model.requests[-1].messages if message.role is Role.USER]
+
+
+@asynccontextmanager
+async def running(
+    tmp_path: Path,
+    script: Sequence[Piece | Sequence[Piece]] = (),
+    *,
+    settings: Settings | None = None,
+    host: EditorHost | None = None,
+    credentials: Credentials | None = None,
+    state: Path | None = None,
+) -> AsyncIterator[Bench]:
+    """Leaving it ends the workbench, as the end of the process does."""
+    folder = tmp_path / "project"
+    folder.mkdir(exist_ok=True)
+    model = FakeProvider(script)
+    state = state or tmp_path / "state"
+    workbench = Workbench(
+        settings=settings or Settings(walkthrough_pause_ms=0),
+        credentials=credentials or Credentials(),
+        state_dir=state,
+        editor_host=host,
+        adapters={PROVIDER: model},
+    )
+    async with anyio.create_task_group() as group:
+        await group.start(workbench.run)
+        yield Bench(workbench, model, folder, state)
+        group.cancel_scope.cancel()

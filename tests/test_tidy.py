@@ -1,0 +1,216 @@
+"""House rules that a reader can hold us to; each failure says what to do."""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+import io
+import re
+import tokenize
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from tests.docs.pages import ROOT, anchors, code_words, links, read, repository_files
+
+FILES = repository_files()
+SAMPLE = "agent_ls/app/sample_project/"
+MODULES = [
+    name for name in FILES if name.startswith("agent_ls/") and name.endswith(".py") and SAMPLE not in name
+]
+TESTS = [name for name in FILES if name.startswith("tests/") and name.endswith(".py")]
+PAGES = [
+    name
+    for name in FILES
+    if name.endswith(".md")
+    and not name.startswith(("agent_ls/", "tests/profiles/"))
+    and "node_modules" not in name
+]
+
+MAX_LINES, MAX_TEST_LINES = 600, 500
+LONG = "Long because"
+
+# Written with brackets, so that this file does not hold what it looks for.
+MARKERS = re.compile(r"\b(?:[T]ODO|[F]IXME|[X]XX)\b")
+MACHINE = re.compile(
+    r"(?<![\w.~$}/])/(?:(?:[w]ork|[r]oot|[U]sers)/|[t]mp/\w)"
+    r"|/[h]ome/(?!(?:ada|u|user)\b)\w"
+    r"|\b(?:[p]ythonhosted|registry\.[n]pmjs|proxy\.[g]olang|[p]ypi\.org|[a]rtifactory)\b"
+)
+COMMENT_SIGNS = {".lua": "--", ".ts": "//", ".mjs": "//", ".toml": "#", ".sh": "#", ".yml": "#", ".css": "/*"}
+
+
+def text_of(name: str) -> str | None:
+    """None for a file that is no text."""
+    data = (ROOT / name).read_bytes()
+    return None if b"\0" in data[:8192] else data.decode("utf-8")
+
+
+# --- modules --------------------------------------------------------------------------------------------------
+
+
+def test_a_module_says_in_its_first_line_what_it_is() -> None:
+    silent = []
+    for name in MODULES:
+        said = ast.get_docstring(ast.parse(read(name))) or ""
+        if not said.split("\n")[0].endswith((".", "?", "!", ":")):
+            silent.append(name)
+
+    assert not silent, f"begin with one sentence of what the module is, or refuses to know: {silent}"
+
+
+def test_no_import_is_relative() -> None:
+    relative = [
+        f"{name}:{node.lineno}"
+        for name in (*MODULES, *TESTS)
+        for node in ast.walk(ast.parse(read(name)))
+        if isinstance(node, ast.ImportFrom) and node.level
+    ]
+
+    assert not relative, f"import from agent_ls by its full name: {relative}"
+
+
+def test_a_long_file_says_why() -> None:
+    long = []
+    for names, limit in ((MODULES, MAX_LINES), (TESTS, MAX_TEST_LINES)):
+        for name in names:
+            said = ast.get_docstring(ast.parse(read(name))) or ""
+            if read(name).count("\n") > limit and LONG not in said:
+                long.append(f"{name} has more than {limit} lines")
+
+    assert not long, f"split it, or say in its docstring '{LONG} …': {long}"
+
+
+def comments(name: str) -> Iterator[tuple[int, str]]:
+    text = text_of(name)
+    if text is None:
+        return
+    if name.endswith(".py"):
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                yield token.start[0], token.string
+        return
+    sign = (
+        "#"
+        if Path(name).name == "Makefile" or name.startswith(".ci/")
+        else COMMENT_SIGNS.get(Path(name).suffix)
+    )
+    for number, line in enumerate(text.split("\n"), 1):
+        if name.endswith(".md"):
+            yield number, line
+        elif sign and sign in line:
+            yield number, line.partition(sign)[2]
+
+
+def test_nothing_is_left_for_later_without_an_issue() -> None:
+    found = [
+        f"{name}:{number}: {text.strip()}"
+        for name in FILES
+        for number, text in comments(name)
+        if MARKERS.search(text)
+    ]
+
+    assert not found, "do it, or write an issue:\n" + "\n".join(found)
+
+
+def test_no_file_names_a_place_of_the_machine_that_it_was_written_on() -> None:
+    found = [
+        f"{name}:{number}: {line.strip()[:160]}"
+        for name in FILES
+        for number, line in enumerate((text_of(name) or "").split("\n"), 1)
+        if MACHINE.search(line)
+    ]
+
+    assert not found, "\n".join(found)
+
+
+# --- packaging ------------------------------------------------------------------------------------------------
+
+
+def test_every_file_that_is_no_module_gets_into_the_package() -> None:
+    project = tomllib.loads(read("pyproject.toml"))
+    patterns = project["tool"]["setuptools"]["package-data"]
+    data = [name for name in FILES if name.startswith("agent_ls/") and not name.endswith(".py")]
+
+    left_out = [name for name in data if not any(_is_packaged(name, *item) for item in patterns.items())]
+
+    assert data
+    assert not left_out, f"no pattern of package-data in pyproject.toml fits {left_out}"
+
+
+def _is_packaged(name: str, package: str, patterns: list[str]) -> bool:
+    """As setuptools has it: `*` is every package, and a pattern is relative to the package's folder."""
+    path = PurePosixPath(name)
+    folders = [package.replace(".", "/")] if package != "*" else [str(path.parent)]
+    return any(
+        name.startswith(f"{folder}/") and _fits(name.removeprefix(f"{folder}/"), pattern)
+        for folder in folders
+        for pattern in patterns
+    )
+
+
+def _fits(below: str, pattern: str) -> bool:
+    if "**/" in pattern:
+        head = pattern.partition("**/")[0]
+        return below.startswith(head) and fnmatch.fnmatch(
+            PurePosixPath(below).name, pattern.rpartition("/")[2]
+        )
+    return below.count("/") == pattern.count("/") and fnmatch.fnmatch(below, pattern)
+
+
+def test_every_module_of_the_sample_project_gets_into_the_package() -> None:
+    """They are no modules of ours: setuptools takes them as data."""
+    patterns = tomllib.loads(read("pyproject.toml"))["tool"]["setuptools"]["package-data"]
+
+    for name in (name for name in FILES if name.startswith(SAMPLE)):
+        assert _is_packaged(name, "agent_ls.app", patterns["agent_ls.app"]), name
+
+
+def test_every_data_file_that_the_code_loads_is_there() -> None:
+    there = {PurePosixPath(name).name for name in FILES if name.startswith("agent_ls/")}
+    missing = [
+        f"{name}: {node.value}"
+        for name in MODULES
+        if "importlib.resources" in read(name)
+        for node in ast.walk(ast.parse(read(name)))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if re.fullmatch(r"[\w-]+\.(?:md|json|txt)", node.value) and node.value not in there
+    ]
+
+    assert not missing
+
+
+# --- pages ----------------------------------------------------------------------------------------------------
+
+
+def test_every_link_of_a_page_leads_somewhere() -> None:
+    dead = [f"{name}: {target}" for name in PAGES for target in links(read(name)) if _is_dead(name, target)]
+
+    assert not dead, "these links lead nowhere:\n" + "\n".join(dead)
+
+
+def _is_dead(page: str, target: str) -> bool:
+    if re.match(r"[a-z]+:", target):
+        return False  # another site: not asked, since tests have no network
+    place, _, anchor = target.partition("#")
+    path = (ROOT / page).parent / place if place else ROOT / page
+    if not path.exists():
+        return True
+    return bool(anchor) and anchor not in anchors(path.read_text(encoding="utf-8"))
+
+
+_NAMED = re.compile(
+    r"(?:agent_ls|docs|editors|tests|benchmarks|requirements)/[\w./-]*|Makefile|pyproject\.toml"
+)
+
+
+def test_every_file_that_a_page_names_exists() -> None:
+    missing = [
+        f"{name}: {word}"
+        for name in PAGES
+        for word in code_words(read(name))
+        # What the example of a page would be called here is said to be so where it stands.
+        if _NAMED.fullmatch(word) and "count_lines" not in word and not (ROOT / word).exists()
+    ]
+
+    assert not missing, f"files that are not there: {missing}"

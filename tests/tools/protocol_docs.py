@@ -1,0 +1,285 @@
+"""Writes the tables of docs/protocol.md from the code: python -m tests.tools.protocol_docs.
+
+A table stands between `<!-- table: NAME -->` and `<!-- end -->`. Which fields there are, and of which type, comes
+from the models; what a field means is the last column, which is written by hand and kept. A new field gets an
+empty cell there, which tests/test_protocol_docs.py refuses.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import sys
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel
+from pydantic.alias_generators import to_camel
+from pydantic.fields import FieldInfo
+
+from agent_ls.environments import effects
+from agent_ls.llm.requests import Usage
+from agent_ls.loop import events
+from agent_ls.server import protocol
+from agent_ls.server.assembly import ROUTES
+from agent_ls.server.errors import CODES
+from agent_ls.server.jsonrpc import RawJson
+from agent_ls.server.rpc import Route
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "protocol.md"
+COMMAND = "python -m tests.tools.protocol_docs"
+
+EVENTS: Mapping[str, type[Any]] = {cls.kind: cls for cls in get_args(events.RecordedEvent)}
+# What a table of `object NAME` may be about.
+OBJECTS: Mapping[str, type[Any]] = {
+    cls.__name__: cls
+    for cls in (
+        protocol.SessionInfo,
+        *get_args(protocol.InputPart),
+        protocol.OpenPart,
+        protocol.Pending,
+        protocol.FileHunks,
+        protocol.HunkInfo,
+        protocol.TerminalInfo,
+        events.Hunk,
+        events.QueueItem,
+        events.RuleOffer,
+        Usage,
+        effects.ReadEffect,
+        effects.WriteEffect,
+        effects.PlannedWrite,
+        effects.CommandEffect,
+    )
+}
+_PLAIN = {str: "string", int: "integer", bool: "boolean", type(None): "null", Any: "any"}
+_MARKED = re.compile(r"(<!-- table: (.+?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+_CELL = re.compile(r"(?<!\\)\|")
+
+
+@dataclass(frozen=True)
+class Table:
+    """`rows` lack the last column. Rows are known again by their first `keys` cells; an empty one is as above."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    keys: int = 1
+
+
+def render(table: Table, kept: Mapping[tuple[str, ...], str]) -> str:
+    lines = [_line(table.header), _line("---" for _ in table.header)]
+    for key, row in zip(_keys(table.rows, table.keys), table.rows, strict=True):
+        lines.append(_line((*row, kept.get(key, ""))))
+    return "\n".join(lines) + "\n"
+
+
+def _line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _keys(rows: Iterable[Sequence[str]], count: int) -> Iterator[tuple[str, ...]]:
+    above: tuple[str, ...] = ("",) * count
+    for row in rows:
+        above = tuple(cell or before for cell, before in zip(row[:count], above, strict=True))
+        yield above
+
+
+def written_rows(body: str) -> list[tuple[str, ...]]:
+    """The rows of a table as it stands in the page."""
+    lines = [line.strip() for line in body.strip().splitlines()][2:]
+    return [tuple(cell.strip() for cell in _CELL.split(line)[1:-1]) for line in lines]
+
+
+def _kept(body: str, keys: int) -> dict[tuple[str, ...], str]:
+    rows = written_rows(body)
+    return {key: row[-1] for key, row in zip(_keys(rows, keys), rows, strict=True)}
+
+
+# --- what the code says ---------------------------------------------------------------------------------------
+
+
+def type_words(annotation: Any) -> str:
+    """A type as the page writes it; objects are links to their headings."""
+    origin = get_origin(annotation)
+    if origin is Literal:
+        return " \\| ".join(f'`"{value}"`' for value in get_args(annotation))
+    if annotation == protocol.InputPart:
+        return "[InputPart](#inputpart)"
+    if origin in (typing.Union, types.UnionType):
+        return " \\| ".join(type_words(item) for item in get_args(annotation))
+    if origin is tuple:
+        items = get_args(annotation)
+        if items[-1] is Ellipsis:
+            return f"list of {type_words(items[0])}"
+        return f"[{', '.join(type_words(item) for item in items)}]"
+    if origin in (dict, Mapping):
+        return (
+            "object" if get_args(annotation)[1] is Any else f"object of {type_words(get_args(annotation)[1])}"
+        )
+    if annotation in _PLAIN:
+        return _PLAIN[annotation]
+    return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
+
+
+def _without_none(annotation: Any) -> Any:
+    if get_origin(annotation) in (typing.Union, types.UnionType):
+        rest = tuple(item for item in get_args(annotation) if item is not type(None))
+        return rest[0] if len(rest) == 1 else typing.Union[rest]  # noqa: UP007  # made at run time
+    return annotation
+
+
+def params_table(model: type[BaseModel]) -> Table:
+    """What a client sends: a field may be left out when it has a default."""
+    model.model_rebuild()
+    rows = (
+        (f"`{to_camel(name)}`", type_words(_without_none(field.annotation)), _default_words(field))
+        for name, field in model.model_fields.items()
+    )
+    return Table(("field", "type", "default", "meaning"), tuple(rows))
+
+
+def result_table(model: type[BaseModel]) -> Table:
+    """What the server sends: a field without a value is left out (to_wire.encoded)."""
+    model.model_rebuild()
+    rows = (
+        (
+            f"`{to_camel(name)}`",
+            type_words(inner),
+            "always" if inner == field.annotation else "if there is one",
+        )
+        for name, field in model.model_fields.items()
+        if (inner := _without_none(field.annotation))
+    )
+    return Table(("field", "type", "present", "meaning"), tuple(rows))
+
+
+def _default_words(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    match field.get_default(call_default_factory=True):
+        case None:
+            return "none"
+        case bool(value):
+            return f"`{str(value).lower()}`"
+        case str(value):
+            return f'`"{value}"`'
+        case tuple():
+            return "`[]`"
+        case value:
+            return f"`{value}`"
+
+
+def object_table(cls: type[Any]) -> Table:
+    if issubclass(cls, BaseModel):
+        return params_table(cls) if cls in get_args(protocol.InputPart) else result_table(cls)
+    rows = [(f"`{name}`", words) for name, words in _dataclass_fields(cls)]
+    if cls.__name__.endswith("Effect"):
+        rows.insert(0, ("`type`", f'`"{cls.__name__}"`'))
+    if cls is events.Hunk:
+        rows.append(("`uri`", "string"))  # added by the server, as in the data of the event
+    return Table(("field", "type", "meaning"), tuple(rows))
+
+
+def _dataclass_fields(cls: type[Any]) -> Iterator[tuple[str, str]]:
+    hints = get_type_hints(cls)
+    for field in dataclasses.fields(cls):
+        yield to_camel(field.name), type_words(hints[field.name])
+
+
+def events_table(kinds: Sequence[str]) -> Table:
+    rows: list[tuple[str, ...]] = []
+    for kind in kinds:
+        fields = list(_dataclass_fields(EVENTS[kind]))
+        if kind in ("file_change", "hunk_state"):
+            fields.append(("uri", "string"))
+        for number, (name, words) in enumerate(fields):
+            rows.append((f"`{kind}`" if number == 0 else "", f"`{name}`", words))
+    return Table(("kind", "data", "type", "meaning"), tuple(rows), keys=2)
+
+
+def result_of(route: Route) -> type[BaseModel]:
+    found = get_type_hints(route.handler)["return"]
+    return protocol.SubscribeResult if found is RawJson else found
+
+
+def requests_table() -> Table:
+    rows = []
+    for route in ROUTES:
+        method = route.params.method
+        anchor = method.replace("/", "").lower()
+        takes = [
+            to_camel(name) + ("" if field.is_required() else "?")
+            for name, field in route.params.model_fields.items()
+        ]
+        gives = [
+            to_camel(name) + ("" if _without_none(field.annotation) == field.annotation else "?")
+            for name, field in result_of(route).model_fields.items()
+        ]
+        rows.append((f"[`{method}`](#{anchor})", _braces(takes), _braces(gives)))
+    return Table(("method", "parameters", "result", "what for"), tuple(rows))
+
+
+def _braces(names: Sequence[str]) -> str:
+    return f"`{{{', '.join(names)}}}`"
+
+
+def errors_table() -> Table:
+    rows = tuple((f"`{kind}`", str(code)) for kind, code in CODES.items())
+    return Table(("kind", "code", "meaning"), rows)
+
+
+def table_of(name: str) -> Table:
+    """
+    Raises:
+        KeyError: the code knows no such thing.
+    """
+    what, _, rest = name.partition(" ")
+    routes = {route.params.method: route for route in ROUTES}
+    makers: Mapping[str, Callable[[], Table]] = {
+        "requests": requests_table,
+        "errors": errors_table,
+        "params": lambda: params_table(routes[rest].params),
+        "result": lambda: result_table(result_of(routes[rest])),
+        "object": lambda: object_table(OBJECTS[rest]),
+        "events": lambda: events_table(rest.split()),
+    }
+    return makers[what]()
+
+
+# --- the page -------------------------------------------------------------------------------------------------
+
+
+def written_tables(page: str) -> dict[str, str]:
+    """The tables that the page holds, by name, without their markers."""
+    return {match[2]: match[3] for match in _MARKED.finditer(page)}
+
+
+def renewed(page: str) -> str:
+    """The page with its tables as the code is now."""
+
+    def renew(match: re.Match[str]) -> str:
+        table = table_of(match[2])
+        return match[1] + render(table, _kept(match[3], table.keys)) + match[4]
+
+    return _MARKED.sub(renew, page)
+
+
+def main() -> int:
+    page = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(renewed(page), encoding="utf-8")
+    empty = [
+        f"{name}: {' '.join(row[:-1])}"
+        for name, body in written_tables(renewed(page)).items()
+        for row in written_rows(body)
+        if not row[-1]
+    ]
+    for place in empty:
+        print(f"say what it means: {place}")
+    return 1 if empty else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
