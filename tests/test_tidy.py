@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from tests.docs.pages import ROOT, anchors, code_words, links, read, repository_files
+from tests.docs.pages import ROOT, anchors, blocks, code_words, links, read, repository_files
 
 FILES = repository_files()
 SAMPLE = "agent_ls/app/sample_project/"
@@ -214,3 +214,13 @@ def test_every_file_that_a_page_names_exists() -> None:
     ]
 
     assert not missing, f"files that are not there: {missing}"
+
+
+def test_every_target_of_make_that_a_page_names_exists() -> None:
+    there = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE))
+    lines = [line for name in PAGES for block in blocks(read(name), "sh") for line in block.text.splitlines()]
+    lines += [word for name in PAGES for word in code_words(read(name))]
+    named = {match[1] for line in lines if (match := re.match(r"make ([a-z-]+)", line))}
+
+    assert named
+    assert named <= there

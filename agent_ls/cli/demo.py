@@ -50,6 +50,10 @@ def run(options: argparse.Namespace) -> int:
     return code
 
 
+# Neovim would look for a Python with its own module at the first .py file, which takes seconds.
+_QUICK = ("--cmd", "let g:loaded_python3_provider=0")
+
+
 def _open_neovim(nvim: str, plugin: Path, folder: Path, state: Path) -> int:
     environ = {
         **os.environ,
@@ -59,7 +63,17 @@ def _open_neovim(nvim: str, plugin: Path, folder: Path, state: Path) -> int:
         **{f"XDG_{kind}_HOME": str(state / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")},
     }
     start = "lua require('agent_ls.demo').start()"
-    argv = [nvim, "--clean", "-n", "--cmd", f"set runtimepath^={plugin}", "-c", start, "shop/cart.py"]
+    argv = [
+        nvim,
+        "--clean",
+        "-n",
+        *_QUICK,
+        "--cmd",
+        f"set runtimepath^={plugin}",
+        "-c",
+        start,
+        "shop/cart.py",
+    ]
     return subprocess.call(argv, cwd=folder, env=environ)
 
 

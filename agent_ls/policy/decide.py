@@ -136,7 +136,7 @@ def _judge_write(paths: Sequence[str], deletes: bool, situation: Situation) -> J
     if situation.mode in ("edits", "full") or EDITS_RULE in situation.grants:
         return Allow("edits are reviewed as hunks")
     return Ask(
-        "the first edit of this session",
+        "edits are asked about until you allow them for the session",
         (Rule(EDITS_RULE, "Allow edits in the workspace for this session; review them as hunks", "session"),),
     )
 
@@ -158,7 +158,7 @@ def _judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
         return Ask(why)
     if situation.mode == "full":
         return Allow("mode full")
-    return Ask("commands are asked about in this mode", rules)
+    return Ask("in this mode commands are asked about", rules)
 
 
 def _outside(paths: Sequence[str], situation: Situation) -> str:

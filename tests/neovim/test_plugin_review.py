@@ -136,7 +136,10 @@ def test_next_and_previous_go_through_the_file_and_on_to_others(
         "added": 1,
         "removed": 0,
     }
+    reviewed.keys("G]h")
+    reviewed.wait_for("vim.fn.line('.') == 2")  # around, while there is but one file
     server.emit("file_change", data | {"diff": "", "hunks": [hunk(project, "h1") | moved]})
+    reviewed.wait_screen("3 to review")
     reviewed.keys("gg]h")
     reviewed.wait_for("vim.fn.line('.') == 2")
     reviewed.keys("]h")

@@ -134,6 +134,8 @@ local function client_config()
       experimental = { agentLs = protocol.abilities() },
       workspace = { workspaceEdit = { documentChanges = true } },
     },
+    -- An empty Lua table would go out as a list.
+    init_options = { agentLs = next(config.options.settings) and config.options.settings or vim.empty_dict() },
     flags = { debounce_text_changes = 0 }, -- the server computes edits against what it was told: tell it at once
     handlers = handlers(),
     on_init = on_ready,

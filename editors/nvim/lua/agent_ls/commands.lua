@@ -163,7 +163,7 @@ function M.run(args)
   if not command then
     return require("agent_ls.log").warn(("no subcommand %q; see :help agent-ls-commands"):format(name))
   end
-  command.run(text, args)
+  require("agent_ls.log").guarded(":AgentLs " .. name, command.run)(text, args)
 end
 
 ---@param lead string

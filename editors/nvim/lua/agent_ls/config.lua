@@ -9,6 +9,7 @@ local M = {}
 ---@field effort string?
 ---@field mode "plan"|"ask"|"edits"|"full"|nil
 ---@field review "after"|"before"|nil
+---@field settings table the server's own settings (section `agentLs`), as they stand
 ---@field width number of the panel: columns, or a share of the screen when below 1
 ---@field notify boolean tell by vim.notify when the agent waits or is done and the panel is hidden
 ---@field hints boolean show the keys beside pending hunks and below the prompt
@@ -23,6 +24,7 @@ local defaults = {
   effort = nil,
   mode = nil,
   review = nil,
+  settings = {},
   width = 0.42,
   notify = true,
   hints = true,

@@ -1,6 +1,7 @@
 -- Tells the server what the user looks at, and which changed files it cannot see (agent/editorState).
 local client = require("agent_ls.client")
 local files = require("agent_ls.files")
+local log = require("agent_ls.log")
 local protocol = require("agent_ls.protocol")
 
 local api = vim.api
@@ -43,7 +44,9 @@ end
 function M.watch()
   last_sent = nil
   timer = timer or assert(vim.uv.new_timer())
-  local later = function() timer:start(QUIET_MS, 0, vim.schedule_wrap(send)) end
+  local later = function()
+    timer:start(QUIET_MS, 0, vim.schedule_wrap(log.guarded("telling what is looked at", send)))
+  end
   api.nvim_create_autocmd({ "BufEnter", "BufModifiedSet", "BufFilePost" }, {
     group = api.nvim_create_augroup("agent_ls_editor_state", {}),
     desc = "agent-ls: tell what is looked at",

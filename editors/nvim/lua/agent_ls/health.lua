@@ -22,7 +22,7 @@ local function check_program()
   local path = vim.fn.exepath(cmd[1])
   if path == "" then
     vim.health.error(("the program %q is not found"):format(cmd[1]), {
-      "Install it: pip install agent-ls (or pipx install agent-ls).",
+      "In a checkout of agent-ls, `make demo` makes it as .venv/bin/agent-ls.",
       'Or say where it is: require("agent_ls").setup({ cmd = { "/path/to/agent-ls", "serve", "--stdio" } })',
     })
     return false

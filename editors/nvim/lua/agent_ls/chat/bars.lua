@@ -1,4 +1,5 @@
 -- The lines of words around the panel, and the statusline component: what the session does, with which model.
+local canvas = require("agent_ls.chat.canvas")
 local config = require("agent_ls.config")
 local session = require("agent_ls.session")
 local snapshot = require("agent_ls.snapshot")
@@ -90,17 +91,20 @@ local function title_of(s)
   return first and first.text or "agent-ls"
 end
 
+---@param is_status boolean a statusline, which the whole screen may share
+---@return integer columns of the line that is being drawn
+local function room(is_status)
+  -- The window whose line it is counts as the current one meanwhile (:help stl-%{).
+  return is_status and vim.o.laststatus == 3 and vim.o.columns or vim.api.nvim_win_get_width(0)
+end
+
 ---@return string above the transcript
 function M.title()
   local s = session.snapshot()
   local activity = snapshot.activity(s)
-  local state = ("%%#%s#%s %s%s"):format(
-    GROUPS[activity],
-    GLYPHS[activity],
-    WORDS[activity],
-    elapsed(activity)
-  )
-  return (" %%<%s %%=%s%%* "):format(escape(title_of(s)), s.session and state or "")
+  local state = s.session and ("%s %s%s"):format(GLYPHS[activity], WORDS[activity], elapsed(activity)) or ""
+  local title = canvas.cut(title_of(s), room(false) - vim.api.nvim_strwidth(state) - 3)
+  return (" %s %%=%%#%s#%s%%* "):format(escape(title), GROUPS[activity], escape(state))
 end
 
 ---@return string between transcript and prompt
@@ -145,11 +149,13 @@ function M.facts()
   end
   local to_review = require("agent_ls.review.actions").count()
   local waiting = to_review > 0 and ("%d to review"):format(to_review) or ""
-  local facts = { model(s.session), s.session.mode or "", usage(s), waiting }
-  if s.session.access == "readOnly" then
-    facts[#facts + 1] = "read only: another editor owns this session"
-  end
+  local is_foreign = s.session.access == "readOnly"
+  local owner = is_foreign and "read only: another editor owns this session" or ""
+  local facts = { model(s.session), s.session.mode or "", owner, waiting, usage(s) }
   local shown = vim.tbl_filter(function(word) return word ~= "" end, facts)
+  while #shown > 1 and vim.api.nvim_strwidth(table.concat(shown, " · ")) > room(true) - 1 do
+    table.remove(shown) -- from the least important on
+  end
   return " " .. escape(table.concat(shown, " · "))
 end
 

@@ -157,18 +157,31 @@ local function file_window()
   end)
 end
 
+---Goes to a file's buffer in this window; where that is forbidden, in a window above.
+---@param bufnr integer
+local function go_to_buffer(bufnr)
+  if api.nvim_get_current_buf() == bufnr then
+    return
+  end
+  local shown = pcall(api.nvim_win_set_buf, 0, bufnr)
+  if not shown then -- a changed buffer without 'hidden'
+    api.nvim_open_win(bufnr, true, { split = "above" })
+  end
+end
+
 ---Shows a file beside the panel, at a line when one is given. Used by what the user asked for only.
 ---@param path string
 ---@param line integer? from 1
 function M.show_file(path, line)
+  local bufnr = vim.fn.bufadd(path)
+  vim.bo[bufnr].buflisted = true
   local win = file_window()
   if win then
     api.nvim_set_current_win(win)
+    go_to_buffer(bufnr)
   else
-    vim.cmd("topleft vsplit")
-    vim.wo.winfixbuf = false
+    api.nvim_open_win(bufnr, true, { split = "left", win = -1 })
   end
-  vim.cmd.edit(vim.fn.fnameescape(vim.fn.fnamemodify(path, ":.")))
   if line then
     api.nvim_win_set_cursor(0, { math.min(line, api.nvim_buf_line_count(0)), 0 })
     vim.cmd("normal! zvzz")
@@ -207,7 +220,8 @@ local function mapper(bufnr)
   return function(modes, action, run, desc)
     local key = config.key(action)
     if key then
-      vim.keymap.set(modes, key, run, { buffer = bufnr, nowait = true, desc = "agent-ls: " .. desc })
+      local safe = log.guarded(desc, run)
+      vim.keymap.set(modes, key, safe, { buffer = bufnr, nowait = true, desc = "agent-ls: " .. desc })
     end
   end
 end

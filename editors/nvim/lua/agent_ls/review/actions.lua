@@ -42,7 +42,8 @@ local function map(bufnr)
   for _, entry in ipairs(KEYS) do
     local key = config.key(entry[1])
     if key then
-      vim.keymap.set("n", key, entry[2], { buffer = bufnr, desc = "agent-ls: " .. entry[3] })
+      local run = log.guarded(entry[3], entry[2])
+      vim.keymap.set("n", key, run, { buffer = bufnr, desc = "agent-ls: " .. entry[3] })
       table.insert(mapped[bufnr], key)
     end
   end

@@ -1,0 +1,90 @@
+"""What the prose of docs/protocol.md says of a session's events, asked of a session."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.loop.events import Delta, Envelope, ToolCallEnd, ToolCallStart
+from tests.support.fake_provider import FakeProvider, reasoning, text, tool_call
+from tests.support.sessions import Bench, bench, tool
+
+
+async def told_in(session: Bench, said: str) -> list[Envelope]:
+    """All events of one turn, deltas included."""
+    with session.session.subscribe() as events:
+        session.session.submit(said)
+        told: list[Envelope] = []
+        async for item in events:
+            told.append(item.envelope)
+            if item.envelope.kind == "processing_end":
+                break
+        return told
+
+
+@pytest.fixture
+def model() -> FakeProvider:
+    call = tool_call("look", '{"value": "here"}')
+    return FakeProvider([[reasoning("First ", "look."), text("I ", "look."), call], text("Done.")])
+
+
+@pytest.mark.req("E2")
+async def test_deltas_join_to_the_text_that_their_part_ends_with(model: FakeProvider) -> None:
+    async with bench(model, tool("look")) as session:
+        told = await told_in(session, "go")
+
+    texts: dict[str, str] = {}
+    for envelope in told:
+        event = envelope.event
+        if isinstance(event, Delta):
+            assert (envelope.seq, event.offset) == (None, len(texts.get(event.part_id, "")))
+            texts[event.part_id] = texts.get(event.part_id, "") + event.text
+        elif envelope.kind in ("assistant_text_end", "reasoning_end"):
+            assert texts.pop(getattr(event, "part_id", "")) == getattr(event, "text", "")
+        elif isinstance(event, ToolCallStart):
+            assert texts.pop(f"{event.call_id}:args") == event.arguments
+    assert not texts
+
+
+async def test_a_delta_names_the_last_recorded_event_and_of_arguments_the_tool(model: FakeProvider) -> None:
+    async with bench(model, tool("look")) as session:
+        told = await told_in(session, "go")
+
+    last = 0
+    for envelope in told:
+        if envelope.seq is not None:
+            last = envelope.seq
+        elif isinstance(envelope.event, Delta):
+            assert envelope.after == last
+            assert envelope.event.name == ("look" if envelope.kind == "tool_call_args_delta" else "")
+
+
+async def test_a_turn_begins_and_ends_with_the_events_that_the_page_names(model: FakeProvider) -> None:
+    async with bench(model, tool("look")) as session:
+        told = [envelope for envelope in await told_in(session, "go") if envelope.seq is not None]
+        told = [envelope for envelope in told if envelope.kind != "session_start"]
+
+    assert [envelope.kind for envelope in told[:2]] == ["state", "user_input"]
+    assert [envelope.kind for envelope in told[-2:]] == ["state", "processing_end"]
+    assert len({envelope.turn_id for envelope in told}) == 1
+
+
+@pytest.mark.req("E8")
+@pytest.mark.parametrize(
+    ("name", "arguments", "error_kind"),
+    [
+        ("look", "{}", ""),
+        ("look", "{", "validation"),
+        ("look", '{"x": 1}', "validation"),
+        ("leap", "{}", "unknown_tool"),
+    ],
+)
+async def test_every_call_starts_and_ends_whatever_becomes_of_it(
+    name: str, arguments: str, error_kind: str
+) -> None:
+    async with bench(FakeProvider([tool_call(name, arguments)]), tool("look")) as session:
+        await session.say("go")
+
+    assert [event.name for event in session.recorder.of(ToolCallStart)] == [name]
+    assert [(event.name, event.error_kind) for event in session.recorder.of(ToolCallEnd)] == [
+        (name, error_kind)
+    ]
