@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from os.path import realpath
+from os.path import dirname, realpath
 
 import anyio.to_thread
 
@@ -18,6 +18,7 @@ from agent_ls.app.review_desk import ReviewDesk
 from agent_ls.app.reviewed_file import is_text, maybe_bytes, text_of
 from agent_ls.environments.base import Attribution, ExecutionEnvironment
 from agent_ls.environments.errors import EnvError
+from agent_ls.environments.local.commit import sweep
 from agent_ls.loop import event_codec
 from agent_ls.loop.events import FileChange, Hunk, HunkStateChanged, RecordedEvent, Warning
 from agent_ls.review.agent_edits import agent_edit
@@ -57,7 +58,10 @@ class Found:
 
 
 async def gather(opened: OpenSession, stored: StoredSession, files: ExecutionEnvironment) -> Evidence:
-    """Reads what `find` needs. Files that cannot be read are left out: nothing is guessed of them."""
+    """Reads what `find` needs, and removes half-written files of the killed process.
+
+    Files that cannot be read are left out: nothing is guessed of them.
+    """
 
     def from_store() -> tuple[dict[str, list[StoredHunk]], dict[str, Intent], dict[str, bytes]]:
         hunks = stored_hunks(event.encoded for event in stored.events)
@@ -65,6 +69,8 @@ async def gather(opened: OpenSession, stored: StoredSession, files: ExecutionEnv
         intents = _unfiled(stored)
         names = {intent.preimage for intent in intents.values()}
         preimages = {name: data for name in names if (data := opened.kept(name)) is not None}
+        for intent in stored.fold.intents:
+            sweep([dirname(realpath(intent.path))], intent.pid)
         return {path: hunks.get(path, []) for path in (*wanted, *intents)}, intents, preimages
 
     hunks, intents, preimages = await anyio.to_thread.run_sync(from_store)

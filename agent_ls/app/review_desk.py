@@ -85,6 +85,7 @@ class ReviewDesk:
         self._start = start
         self._news = HunkNews(self._tell, clock, start)
         self._files: dict[str, ReviewedFile] = {}
+        self._stood: dict[tuple[str, str], Standing] = {}
         self._writing: Counter[str] = Counter()
         self._written = anyio.Event()
 
@@ -106,13 +107,13 @@ class ReviewDesk:
     def agent_edit(self, path: str, before: str | None, after: str | None, attribution: Attribution) -> None:
         """A call's change of a file; told twice for the same call, the second is known already."""
         file = self._files.get(path)
-        if file and attribution.call_id in file.recorded and file.ledger.current_text == after:
+        if file and self.knows_call(path, attribution) and file.ledger.current_text == after:
             return
         if file is None:
             file = self._files[path] = ReviewedFile(open_ledger(path, before))
         self.user_edit(path, before)
         self._news.flush(path)
-        file.recorded.add(attribution.call_id)
+        file.recorded.add((attribution.session_id, attribution.call_id))
         self._announce_change(file, before, after, agent_edit(file.ledger, after, attribution), attribution)
 
     def undo_applied(self, path: str, before: str, after: str) -> None:
@@ -141,7 +142,7 @@ class ReviewDesk:
 
     def committed(self, state: FileState, attribution: Attribution) -> None:
         """What a commit did to a file, unless the editor has told it already."""
-        if state.before == state.after or self.knows_call(state.path, attribution.call_id):
+        if state.before == state.after or self.knows_call(state.path, attribution):
             return
         if is_text(state.before) and is_text(state.after):
             self.agent_edit(state.path, text_of(state.before), text_of(state.after), attribution)
@@ -149,10 +150,10 @@ class ReviewDesk:
         else:
             self._changed_bytes(state, attribution)
 
-    def knows_call(self, path: str, call_id: str) -> bool:
+    def knows_call(self, path: str, attribution: Attribution) -> bool:
         """Whether this call's change of the file is in the ledger already."""
         file = self._files.get(path)
-        return file is not None and call_id in file.recorded
+        return file is not None and (attribution.session_id, attribution.call_id) in file.recorded
 
     def ledger(self, path: str) -> FileLedger | None:
         """The ledger of this file, None when none is kept."""
@@ -168,9 +169,9 @@ class ReviewDesk:
         self._notify(file, [hunk for hunk in change.changed if hunk.state == "gone"], gone_notice)
 
     def standings(self, session_id: str) -> list[Standing]:
-        """Where the hunks of a session are, file by file: for its log, so that a resume need not look for them."""
+        """Where the hunks of a session are, file by file, if its log does not know: a resume need not look for them."""
         found = (maybe_standing(file.ledger, session_id) for file in self._files.values())
-        return [standing for standing in found if standing]
+        return [it for it in found if it and self._stood.get((session_id, it.path)) != it]
 
     def flush(self) -> None:
         """Tells what was kept for a moment: a turn or a session is about to end."""
@@ -379,6 +380,7 @@ class ReviewDesk:
         """Beside each event of a hunk: the places of all that the session has in the file have moved with it."""
         standing, audience = maybe_standing(file.ledger, session_id), self._audience(session_id)
         if standing and audience:
+            self._stood[session_id, standing.path] = standing
             audience.stand(standing)
 
     def _notify(

@@ -24,13 +24,13 @@ class Undoing:
 
 @dataclass(slots=True)
 class ReviewedFile:
-    """`recorded` are calls whose change of this file is in the ledger. `written_as`: its encoding, when last seen.
+    """`recorded` are the calls, by session and id, whose change of this file is in the ledger.
 
-    `deciding` is held while a verdict is carried out: one at a time.
+    `written_as` is its encoding, when last seen. `deciding` is held while a verdict is carried out: one at a time.
     """
 
     ledger: FileLedger
-    recorded: set[str] = field(default_factory=set)
+    recorded: set[tuple[str, str]] = field(default_factory=set)
     undoing: Undoing | None = None
     written_as: DecodedText = UTF_8
     deciding: anyio.Lock = field(default_factory=anyio.Lock)

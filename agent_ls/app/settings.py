@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from difflib import get_close_matches
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -48,10 +49,17 @@ def parse_settings(raw: Mapping[str, Any]) -> tuple[Settings, list[str]]:
         except ValidationError as invalid:
             for error in invalid.errors():
                 place = ".".join(str(part) for part in error["loc"])
-                what = "is not a setting" if error["type"] == "extra_forbidden" else error["msg"].lower()
+                what = error["msg"].lower()
+                if error["type"] == "extra_forbidden":
+                    what = f"is not a setting{_like(str(error['loc'][-1]))}"
                 problems.append(f"agentLs.{place}: {what}; it is ignored")
                 if not _leave_out(entries, error["loc"]):
                     return Settings(), problems
+
+
+def _like(name: str) -> str:
+    known = [to_camel(field) for section in (Settings, ProviderSettings) for field in section.model_fields]
+    return "".join(f" (did you mean {near}?)" for near in get_close_matches(name, known, n=1))
 
 
 def _leave_out(entries: Any, place: Sequence[int | str]) -> bool:

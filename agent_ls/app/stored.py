@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import anyio
 import anyio.to_thread
 
 from agent_ls.environments.base import Attribution, FileState
@@ -52,10 +53,12 @@ class SessionFiles:
     async def announce(self, changes: Sequence[FileState], attribution: Attribution) -> None:
         """ADAPTER Journal (reviewed_environment.py): the log knows of a write before it happens."""
         changed = [change for change in changes if change.before != change.after]
-        intents = await anyio.to_thread.run_sync(
-            lambda: [self._intent(change, attribution) for change in changed]
-        )
-        self.opened.recorder.intents(intents)
+        if changed:
+            intents = await anyio.to_thread.run_sync(
+                lambda: [self._intent(change, attribution) for change in changed],
+                limiter=anyio.CapacityLimiter(1),  # as a commit: reads that hang must not make it wait
+            )
+            self.opened.recorder.intents(intents)
 
     def _intent(self, change: FileState, attribution: Attribution) -> Intent:
         """Blocks."""
@@ -66,6 +69,7 @@ class SessionFiles:
             before=fingerprint(change.before),
             after=fingerprint(change.after),
             preimage=self._preimage(change.before),
+            pid=os.getpid(),
         )
 
     def _preimage(self, data: bytes | None) -> str:

@@ -36,6 +36,7 @@ from agent_ls.app.review_desk import ReviewDesk
 from agent_ls.app.reviewed_environment import ReviewedEnvironment
 from agent_ls.app.settings import Settings
 from agent_ls.app.stored import SessionFiles
+from agent_ls.app.warm_up import warm_up
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.editor_host import EditorHost
@@ -106,6 +107,10 @@ class Workbench:
             self._group = None
             with anyio.move_on_after(CLOSE_S, shield=True):
                 await self._client.close()
+
+    async def warm_up(self) -> None:
+        """Makes ready what the first input would wait for. Never raises."""
+        await warm_up(self._client, *self._choose(None, None))
 
     async def new_session(
         self,

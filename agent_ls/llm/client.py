@@ -84,6 +84,12 @@ class Client:
             proceed = partial(layer.stream, proceed=proceed)
         return proceed(request)
 
+    async def prepare(self, provider: str) -> None:
+        """Makes a provider ready to be asked, as far as that is possible without asking it. Never raises."""
+        adapter = self._adapters.get(provider or self._default)
+        if isinstance(adapter, HttpAdapter):
+            await adapter.prepare()
+
     async def close(self) -> None:
         for adapter in self._adapters.values():
             await adapter.close()

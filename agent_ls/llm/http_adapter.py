@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING
 
 import anyio
@@ -12,7 +12,6 @@ from agent_ls._version import __version__
 from agent_ls.llm.endpoint import Endpoint
 from agent_ls.llm.errors import LlmError, StreamError
 from agent_ls.llm.providers.base import Codec, ReplyHead
-from agent_ls.llm.providers.wire_json import encode_json
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.sse import SseDecoder
 from agent_ls.llm.stream import StreamEvent, StreamFinish
@@ -42,7 +41,7 @@ class HttpAdapter:
         headers = {**self._headers(), **wire.headers}
         try:
             transport = await self._connected()
-            head, body = await transport.post(wire.path, headers, encode_json(wire.body))
+            head, body = await transport.post(wire.path, headers, wire.content)
             if not _is_good(head):
                 raise self._codec.decode_error(request, head, body)
             return self._codec.decode(request, head, body)
@@ -55,7 +54,7 @@ class HttpAdapter:
         headers = {**self._headers(), **wire.headers, "accept": "text/event-stream"}
         try:
             transport = await self._connected()
-            async with transport.open(wire.path, headers, encode_json(wire.body)) as reply:
+            async with transport.open(wire.path, headers, wire.content) as reply:
                 if not _is_good(reply.head):
                     raise self._codec.decode_error(request, reply.head, await reply.read())
                 await self._refuse_unstreamed(request, reply)
@@ -65,6 +64,11 @@ class HttpAdapter:
         except LlmError as error:
             self._attribute(error, request)
             raise
+
+    async def prepare(self) -> None:
+        """Loads the library and reads certificates now, which the first call would wait for. Sends nothing."""
+        with suppress(LlmError):  # the first call will tell
+            await self._connected()
 
     async def close(self) -> None:
         transport, self._transport = self._transport, None

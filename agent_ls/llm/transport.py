@@ -7,6 +7,7 @@ holds a header or a body.
 from __future__ import annotations
 
 import ssl
+import sys
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -19,6 +20,10 @@ import httpx
 from agent_ls.llm.endpoint import Endpoint
 from agent_ls.llm.errors import ConfigurationError, LlmError, NetworkError, RequestTimeoutError
 from agent_ls.llm.providers.base import ReplyHead
+
+# httpcore asks this module, where it is installed, what runs the event loop, and else searches all of sys.path for
+# it, several times for each request. anyio, loaded by now, has looked already; None means "not there" to Python.
+sys.modules.setdefault("sniffio", None)  # type: ignore[arg-type]  # typeshed does not know of None
 
 _KEEPALIVE_S = 60.0  # a tool round between two calls should not cost a new TLS handshake
 _DRAIN_S = 0.1  # a good server's last chunk comes with its terminal event

@@ -77,6 +77,12 @@ def _envelope(raw: dict[str, Any]) -> Envelope | None:
     )
 
 
+def build() -> None:
+    """Makes all that is otherwise made when a kind is first met: for a thread that has time."""
+    for cls in _CLASSES.values():
+        _adapter(cls)
+
+
 @cache
 def _adapter(cls: Any) -> TypeAdapter[Any]:
     # Made on first use of a kind: building all of them would cost start-up time.

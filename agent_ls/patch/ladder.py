@@ -9,6 +9,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from typing import Literal, TypeAlias
 
@@ -16,7 +17,7 @@ from agent_ls.patch.indent import evidence, shifted_or_none
 from agent_ls.patch.lines import line_hunks
 from agent_ls.patch.matching import FileLines
 from agent_ls.patch.typography import COMPOSED_LEVEL, is_blank, keep_spelling
-from agent_ls.text import line_ending, preferred_ending, split_lines, strip_ending
+from agent_ls.text import line_ending, split_lines, strip_ending
 
 MatchedWith: TypeAlias = Literal[
     "exact",
@@ -32,6 +33,7 @@ _NUMBERED = re.compile(r"[ ]*(?P<number>\d+) \|(?: (?P<text>.*))?")  # as agent_
 _ESCAPES = {"\\n": "\n", "\\t": "\t", '\\"': '"', "\\\\": "\\"}
 _ESCAPE = re.compile(r'\\[nt"\\]')
 _ANY_ENDING = re.compile("\r\n|\r")
+_LINE_ENDING = re.compile("\r\n|\n|\r")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +46,31 @@ class Span:
 
 
 class Haystack:
-    """A file's text, in lines; what several rungs need is made once."""
+    """A file's text; its lines are made when a rung needs them, once. The first rung, mostly enough, needs none."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.lines = split_lines(text)
-        self.file = FileLines([strip_ending(line) for line in self.lines])
-        self.starts = [0, *accumulate(len(line) for line in self.lines)]
-        self._ending = preferred_ending(self.lines[:1])
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return split_lines(self.text)
+
+    @cached_property
+    def file(self) -> FileLines:
+        return FileLines([strip_ending(line) for line in self.lines])
+
+    @cached_property
+    def starts(self) -> list[int]:
+        return [0, *accumulate(len(line) for line in self.lines)]
 
     def line_at(self, offset: int) -> int:
         """The line, from 0, that the character at `offset` is in."""
         return min(bisect_right(self.starts, offset) - 1, max(len(self.lines) - 1, 0))
 
     def ending_at(self, offset: int) -> str:
-        """The ending of the line there; of the first line where that one has none."""
-        return (line_ending(self.lines[self.line_at(offset)]) if self.lines else "") or self._ending
+        """The ending of the line there; of the first line where that one has none. `offset` is not in a CRLF."""
+        found = _LINE_ENDING.search(self.text, offset) or _LINE_ENDING.search(self.text)
+        return found[0] if found else "\n"
 
     def in_its_endings(self, new: str, offset: int) -> str:
         return _lf(new).replace("\n", self.ending_at(offset))

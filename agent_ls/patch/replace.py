@@ -16,10 +16,10 @@ from agent_ls.patch.diagnosis import Diagnosis, Wording, has_substance
 from agent_ls.patch.errors import PatchError
 from agent_ls.patch.hunks import LineHunk
 from agent_ls.patch.ladder import Haystack, MatchedWith, Span, climb
-from agent_ls.patch.lines import line_hunks
 from agent_ls.patch.omission import omission_marker
+from agent_ls.patch.splice import text_hunks
 from agent_ls.patch.unified import is_text
-from agent_ls.text import DecodedText, decode, encode, split_lines
+from agent_ls.text import DecodedText, decode, encode
 
 __all__ = ["Edit", "MatchedWith", "Occurrence", "Replaced", "replace", "replace_each"]
 
@@ -89,7 +89,7 @@ def replace_each(data: bytes | None, edits: Sequence[Edit]) -> Replaced:
         rungs.append(rung)
     if content is None or content == data:
         raise PatchError.of("NO_CHANGE", "The edit changes nothing: the file already reads like that.")
-    hunks = line_hunks(_lines(data), _lines(content))
+    hunks = text_hunks(decode(data or b"").text, decode(content).text)
     first, last = _changed_lines(hunks)
     loosest = next((rung for rung in rungs if rung != "exact"), rungs[0])
     return Replaced(content, count, loosest, first, last, hunks)
@@ -190,10 +190,6 @@ def _numbered_error(error: PatchError, number: int, count: int) -> PatchError:
             for p in error.problems
         ]
     )
-
-
-def _lines(data: bytes | None) -> list[str]:
-    return split_lines(decode(data or b"").text)
 
 
 def _changed_lines(hunks: Sequence[LineHunk]) -> tuple[int, int]:

@@ -14,7 +14,8 @@ from typing import TypeAlias
 from agent_ls.patch.hunks import FileChange, LineHunk
 from agent_ls.patch.lines import apply_hunks, explicit_endings, line_hunks
 from agent_ls.patch.rebase import Conflicted, Merged, rebase
-from agent_ls.text import BOM, DecodedText, decode, looks_binary, split_lines
+from agent_ls.patch.splice import text_hunks
+from agent_ls.text import BOM, DecodedText, TextLines, decode, is_encodable, looks_binary
 
 __all__ = [
     "Conflicted",
@@ -91,9 +92,7 @@ def file_diff(
         return FileDiff(_rename_header(old_name, new_name))
     if not (is_text(before) and is_text(after)):
         return FileDiff(f"Binary files {old_name} and {new_name} differ\n")
-    old_lines, new_lines, own_lines = _displayed(before, after)
-    if hunks is None or own_lines:
-        hunks = line_hunks(old_lines, new_lines)
+    old_lines, hunks, own_lines = _displayed(before, after, hunks)
     spelled = explicit_endings(old_lines, hunks)
     groups = _groups(spelled, context_lines)
     growth = [0, *accumulate(len(hunk.added) - len(hunk.removed) for hunk in spelled)]
@@ -111,17 +110,22 @@ def is_text(content: Content) -> bool:
     return not isinstance(content, bytes) or not looks_binary(content) or decode(content).is_valid
 
 
-def _displayed(before: Content, after: Content) -> tuple[list[str], list[str], bool]:
-    """Lines of both sides, and whether they are not those of the files themselves."""
+def _displayed(
+    before: Content, after: Content, hunks: Sequence[LineHunk] | None
+) -> tuple[Sequence[str], Sequence[LineHunk], bool]:
+    """Lines of the old side, the hunks that lead from them, and whether these are not those of the files themselves."""
     sides = (_decoded(before), _decoded(after))
     texts = [_escaped(side.text) for side in sides]
     changes_bom = before is not None and after is not None and sides[0].bom != sides[1].bom
     if changes_bom:
         texts = [BOM + text if side.bom else text for text, side in zip(texts, sides, strict=True)]
     # A lone CR is no line end in this format: such files are shown as one would see them with LF alone.
-    if any(_LONE_CR.search(text) for text in texts):
-        return _at_lf(texts[0]), _at_lf(texts[1]), True
-    return split_lines(texts[0]), split_lines(texts[1]), changes_bom
+    if any("\r" in text and _LONE_CR.search(text) for text in texts):
+        old_lines, new_lines = map(_at_lf, texts)
+        return old_lines, line_hunks(old_lines, new_lines), True
+    if hunks is None or changes_bom:
+        hunks = text_hunks(*texts)
+    return TextLines(texts[0]), hunks, changes_bom
 
 
 def _decoded(content: Content) -> DecodedText:
@@ -132,7 +136,7 @@ def _decoded(content: Content) -> DecodedText:
 
 def _escaped(text: str) -> str:
     """Lone surrogates cannot travel as UTF-8: undecodable bytes show as `\\xNN`."""
-    if text.isascii():
+    if is_encodable(text):
         return text
     return _SURROGATE.sub(lambda found: _escape(ord(found[0])), text)
 

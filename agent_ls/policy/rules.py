@@ -19,11 +19,12 @@ NEVER_SILENT_WORDS = frozenset(
 )  # fmt: skip
 
 NEVER_SILENT_PHRASES = (
-    (re.compile(r"\bgit\b.*\b(push|reset|clean|rebase|checkout|restore|stash|filter-branch|gc)\b"),
+    (re.compile(r"\bgit\b.*\b(push|reset|clean|rebase|checkout|restore|stash|filter-branch|gc)\b", re.DOTALL),
      "git that moves or drops work"),
-    (re.compile(r"\bfind\b.*(-delete|-exec)"), "find that deletes or runs"),
+    (re.compile(r"\bfind\b.*(-delete|-exec)", re.DOTALL), "find that deletes or runs"),
     (re.compile(r"\|\s*(sudo\s+)?(ba|z|da|k)?sh\b"), "a pipe into a shell"),
-    (re.compile(r"(^|[\s;&|])>\s*/"), "a redirection to an absolute path"),
+    (re.compile(r">\|?\s*(~|\$HOME|\$\{HOME|/(?!dev/(null|stdout|stderr)\b))"),
+     "a redirection to a path outside the folder"),
     (re.compile(r"\b(npm|pnpm|yarn|pip3?|gem|cargo)\b.*\bpublish\b"), "publishing"),
     (re.compile(r"(^|[\s/~'\"=])\.(ssh|gnupg|aws|azure|kube|netrc|git-credentials|password-store)\b", re.IGNORECASE),
      "the name of a place that holds credentials"),

@@ -20,12 +20,12 @@ from dataclasses import dataclass, field, replace
 
 from agent_ls.patch.hunks import LineHunk, hunk_ids
 from agent_ls.patch.lines import line_hunks
+from agent_ls.patch.splice import LineSplice, line_splice
 from agent_ls.review.hunks import Author, LedgerHunk, Lines, new_hunk
 from agent_ls.review.ledger import Change, FileLedger, change
 from agent_ls.review.merging import carried
 from agent_ls.review.pieces import Piece, current_lines, held, join, shared
 from agent_ls.review.runs import take_up, window
-from agent_ls.review.splice import LineSplice, line_splice
 from agent_ls.review.user_edits import grown, tidy
 from agent_ls.review.whole_file import agent_changed_file, brought_back, is_about_the_file
 
@@ -64,14 +64,19 @@ def _settled(piece: Piece) -> list[Piece]:
 
 
 def _with_ids(ledger: FileLedger, author: Author) -> FileLedger:
-    """Ids by SEMANTICS 10.5, counted on from the hunks that the same call made before."""
-    known = [hunk for hunk in (*ledger.hunks, *ledger.closed) if hunk.id and hunk.call_id == author.call_id]
+    """Ids by SEMANTICS 10.5, counted on from the hunks that the same call made before.
+
+    A call's id is unique in its session only, and the ledger holds the hunks of several.
+    """
+    call = (author.session_id, author.call_id)
+    placed_and_closed = (*ledger.hunks, *ledger.closed)
+    known = [hunk for hunk in placed_and_closed if hunk.id and (hunk.session_id, hunk.call_id) == call]
     fresh = [hunk for hunk in ledger.hunks if not hunk.id]
     changes = [
         LineHunk(hunk.base_start, hunk.base_end, hunk.base_lines, hunk.agent_lines)
         for hunk in [*known, *fresh]
     ]
-    ids = iter(hunk_ids(author.call_id, ledger.path, changes)[len(known) :])
+    ids = iter(hunk_ids("/".join(call), ledger.path, changes)[len(known) :])
     return replace(
         ledger, hunks=tuple(hunk if hunk.id else replace(hunk, id=next(ids)) for hunk in ledger.hunks)
     )

@@ -22,8 +22,8 @@ from typing import TypeAlias
 
 from agent_ls.patch.hunks import LineHunk
 from agent_ls.patch.lines import line_hunks
-from agent_ls.review.splice import line_count, text_splice
-from agent_ls.text import split_lines
+from agent_ls.patch.splice import text_splice
+from agent_ls.text import line_count, split_lines
 
 _CLEAR = 0.8  # of the size of our edit; the rest is for a user who deletes a little of what we wrote
 _EXACT_MAX = 250_000  # product of lengths; beyond it difflib costs more than the precision is worth

@@ -80,7 +80,9 @@ def _placed(
     apart: list[_Found] = []
     # What had to be looked for must not cost a placed hunk its place; nor a gone one, which only waits for a redo, an
     # open one.
-    for some in (sure, [it for it in found if it.piece.is_open], [it for it in found if not it.piece.is_open]):
+    is_open = [place for place in found if place.piece.is_open]
+    is_gone = [place for place in found if not place.piece.is_open]
+    for some in (sure, is_open, is_gone):
         apart = _apart(some, apart)
     lost += [_lost(place.hunk) for place in (*sure, *found) if place not in apart]
     pieces: list[Piece] = []

@@ -19,11 +19,11 @@ from dataclasses import dataclass, field, replace
 
 from agent_ls.patch.hunks import LineHunk
 from agent_ls.patch.lines import line_hunks
+from agent_ls.patch.splice import LineSplice, line_splice
 from agent_ls.review.hunks import LedgerHunk, Lines
 from agent_ls.review.ledger import Change, FileLedger, change
 from agent_ls.review.pieces import Piece, current_lines, held, join, shared
 from agent_ls.review.runs import take_up, window
-from agent_ls.review.splice import LineSplice, line_splice
 from agent_ls.review.whole_file import is_about_the_file, user_changed_file
 
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+WARM_UP_AFTER_S = 0.3
+"""An editor that asks for something at once is served first: what it needs is loaded on the way."""
+
 
 class AgentBackend:
     """`open_bench` None: the real workbench (app/)."""
@@ -54,6 +57,9 @@ class AgentBackend:
             await tasks.start(bench.run)
             self._router = router
             self._is_ready.set()
+            await anyio.sleep(WARM_UP_AFTER_S)
+            await bench.warm_up()
+            gc.freeze()
 
     def _load(self) -> None:
         importlib.import_module("agent_ls.server.assembly")

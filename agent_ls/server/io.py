@@ -8,6 +8,9 @@ from __future__ import annotations
 import asyncio
 import os
 import queue
+import select
+import socket
+import stat
 import threading
 from collections.abc import Callable
 from typing import Protocol
@@ -52,7 +55,8 @@ def read_in_thread(fd: int, parser: FrameParser, reading: Reading) -> None:
 
 
 class ThreadWriter:
-    """Writes in a thread: `write` never blocks; `await drain()` is for those who produce without end.
+    """`write` never blocks: what the pipe does not take at once is written by a thread. `await drain()` is for those
+    who produce without end.
 
     `on_broken` is called once, on the event loop, when the other side is gone; what is written after that
     vanishes.
@@ -62,6 +66,7 @@ class ThreadWriter:
         self, fd: int, on_broken: Callable[[], None], *, high_water_bytes: int = HIGH_WATER_BYTES
     ) -> None:
         self._fd = fd
+        self._write_at_once = _without_waiting(fd)
         self._on_broken = on_broken
         self._loop = asyncio.get_running_loop()
         self._high = high_water_bytes
@@ -81,8 +86,12 @@ class ThreadWriter:
         with self._lock:
             if self._broken:
                 return
+            if not self._size:
+                # Nothing waits, so the thread is idle; waking it would cost more than most writes do.
+                data = data[self._write_at_once(data) :]
             self._size += len(data)
-        self._queue.put(data)
+        if data:
+            self._queue.put(data)
 
     async def drain(self) -> None:
         """Returns when less than the high water waits to be written, or nobody reads any more."""
@@ -141,3 +150,35 @@ class ThreadWriter:
             self._loop.call_soon_threadsafe(function)
         except RuntimeError:
             return  # the loop is closed: nobody waits any more
+
+
+def _without_waiting(fd: int) -> Callable[[bytes], int]:
+    """A function that writes as much as goes without waiting, and returns how much that was. It never fails: whoever
+    writes the rest meets the same error. The descriptor stays as it is (others may have it too)."""
+    kind = os.fstat(fd).st_mode
+    if stat.S_ISSOCK(kind) and hasattr(socket, "MSG_DONTWAIT"):
+        return lambda data: _send(fd, data)
+    if stat.S_ISFIFO(kind) and hasattr(select, "poll"):
+        ready = select.poll()
+        ready.register(fd, select.POLLOUT)
+        return lambda data: _write_if_ready(ready, fd, data)
+    return lambda data: 0
+
+
+def _send(fd: int, data: bytes) -> int:
+    connection = socket.socket(fileno=fd)
+    try:
+        return connection.send(data, socket.MSG_DONTWAIT)
+    except OSError:
+        return 0
+    finally:
+        connection.detach()
+
+
+def _write_if_ready(ready: select.poll, fd: int, data: bytes) -> int:
+    if len(data) > select.PIPE_BUF or ready.poll(0) != [(fd, select.POLLOUT)]:
+        return 0  # a pipe that is ready takes PIPE_BUF bytes without waiting, and may not take more
+    try:
+        return os.write(fd, data)
+    except OSError:
+        return 0

@@ -113,6 +113,10 @@ class Bench(Protocol):
         """Owns the sessions, from when it says that it started. Cancelled: all of them end, in good order."""
         ...
 
+    async def warm_up(self) -> None:
+        """Makes ready what the first input would wait for. Never raises."""
+        ...
+
     async def new_session(
         self,
         *,

@@ -25,6 +25,7 @@ class Intent:
     """A file that a call was about to write, as the log knows it before the write (PROTOCOL, Applying).
 
     `before` and `after` are fingerprints; `preimage` names the blob that holds the old bytes, "" where none is kept.
+    `pid` is the process that was to write it.
     """
 
     path: str
@@ -33,8 +34,9 @@ class Intent:
     before: str
     after: str
     preimage: str = ""
+    pid: int = 0
 
-    def to_json(self) -> dict[str, str]:
+    def to_json(self) -> dict[str, str | int]:
         return {
             "path": self.path,
             "callId": self.call_id,
@@ -42,6 +44,7 @@ class Intent:
             "before": self.before,
             "after": self.after,
             "preimage": self.preimage,
+            "pid": self.pid,
         }
 
 
@@ -64,10 +67,17 @@ class Standing:
 def intent_from_json(raw: Mapping[str, Any]) -> Intent:
     """
     Raises:
-        KeyError: the record is not whole.
+        KeyError, TypeError, ValueError: the record is not whole.
     """
-    names = ("path", "callId", "turnId", "before", "after", "preimage")
-    return Intent(*(str(raw[name]) for name in names))
+    return Intent(
+        path=str(raw["path"]),
+        call_id=str(raw["callId"]),
+        turn_id=str(raw["turnId"]),
+        before=str(raw["before"]),
+        after=str(raw["after"]),
+        preimage=str(raw["preimage"]),
+        pid=int(raw["pid"]),
+    )
 
 
 def standing_from_json(raw: Mapping[str, Any]) -> Standing:

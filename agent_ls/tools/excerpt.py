@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent_ls.patch.hunks import LineHunk
-from agent_ls.text import decode, numbered, split_lines
+from agent_ls.text import TextLines, decode, numbered
 
 AROUND_LINES = 4  # SEMANTICS 12.6
 MOST_PLACES = 3
@@ -14,7 +14,7 @@ PLACE_MAX_LINES = 40
 
 def excerpt(content: bytes, hunks: Sequence[LineHunk]) -> str:
     """The first places that `hunks` changed, as they stand in `content`; places that meet are shown as one."""
-    lines = split_lines(decode(content).text)
+    lines = TextLines(decode(content).text)
     places = _places(hunks, len(lines))
     parts = [_numbered(lines, start, end) for start, end in places[:MOST_PLACES]]
     if len(places) > MOST_PLACES:

@@ -10,8 +10,9 @@ from dataclasses import replace
 from agent_ls.environments.base import ExecutionEnvironment, FileState, FileWrite, sha256
 from agent_ls.environments.effects import Effect, NoEffect, PlannedWrite, WriteEffect
 from agent_ls.patch.hunks import Action, FileChange
-from agent_ls.patch.unified import change_diff, is_text, line_hunks
-from agent_ls.text import decode, split_lines
+from agent_ls.patch.splice import text_hunks
+from agent_ls.patch.unified import change_diff, is_text
+from agent_ls.text import decode
 from agent_ls.tools.base import ToolContext
 from agent_ls.tools.paths import absolute, shown_path
 
@@ -21,7 +22,7 @@ def whole_file_change(name: str, before: bytes | None, after: bytes) -> FileChan
     action: Action = "create" if before is None else "modify"
     if not (is_text(before) and is_text(after)):
         return FileChange(name, action, before, after)
-    return FileChange(name, action, before, after, line_hunks(_lines(before or b""), _lines(after)))
+    return FileChange(name, action, before, after, text_hunks(_text(before or b""), _text(after)))
 
 
 def effect_of(changes: Sequence[FileChange], environment: ExecutionEnvironment) -> Effect:
@@ -77,5 +78,5 @@ def _change_key(change: FileChange) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-def _lines(data: bytes) -> list[str]:
-    return split_lines(decode(data).text)
+def _text(data: bytes) -> str:
+    return decode(data).text

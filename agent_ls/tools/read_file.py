@@ -10,7 +10,7 @@ from agent_ls.environments.base import sha256
 from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.llm.messages import ImagePart
-from agent_ls.text import decode, looks_binary, numbered, split_lines
+from agent_ls.text import TextLines, decode, looks_binary, numbered
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.missing import file_not_found
 from agent_ls.tools.paths import absolute, shown_path
@@ -81,20 +81,21 @@ def _image(data: bytes, media_type: str, name: str) -> ToolOutput:
 
 def _text(data: bytes, name: str, arguments: ReadFileArguments) -> str:
     decoded = decode(data)
-    lines = split_lines(decoded.text)
-    if not lines:
+    lines = TextLines(decoded.text)
+    total = len(lines)
+    if not total:
         return f"The file {name} is empty."
     start = arguments.offset - 1
-    if start >= len(lines):
+    if start >= total:
         raise ToolError(
-            f"offset {arguments.offset} is past the end: {name} has {_count(len(lines), 'line')}. "
-            f"Use an offset from 1 to {len(lines)}.",
+            f"offset {arguments.offset} is past the end: {name} has {_count(total, 'line')}. "
+            f"Use an offset from 1 to {total}.",
             kind="validation",
         )
     shown = lines[start : start + arguments.limit]
     notes = []
-    if len(shown) < len(lines):
-        notes.append(_range_note(start, len(shown), len(lines)))
+    if len(shown) < total:
+        notes.append(_range_note(start, len(shown), total))
     if not decoded.is_valid:
         notes.append(
             "[The file is not valid UTF-8. Bytes that could not be decoded are shown as \ufffd and will be kept; "

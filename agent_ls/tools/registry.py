@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
+from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.requests import ToolDefinition
-from agent_ls.tools.base import Tool
+from agent_ls.tools.base import Arguments, Tool
 
 
 class ToolRegistry:
@@ -30,13 +32,21 @@ class ToolRegistry:
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
         """In order of registration, with plain JSON Schemas (no titles, no `$defs` that are not used)."""
-        return tuple(
-            ToolDefinition(tool.name, tool.description, _plain_schema(tool.arguments.model_json_schema()))
-            for tool in self._tools.values()
-        )
+        return tuple(_definition(tool) for tool in self._tools.values())
 
     def copy(self) -> ToolRegistry:
         return ToolRegistry(self._tools.values())
+
+
+def _definition(tool: Tool[Any]) -> ToolDefinition:
+    arguments: type[Arguments] = tool.arguments
+    return ToolDefinition(tool.name, tool.description, _schema(arguments))
+
+
+@lru_cache(maxsize=256)  # a host may make tools as it goes
+def _schema(arguments: type[Arguments]) -> JsonObject:
+    schema: JsonObject = _plain_schema(arguments.model_json_schema())
+    return schema
 
 
 def _plain_schema(schema: Any) -> Any:

@@ -222,6 +222,7 @@ async def test_steer_queue_interrupt_and_abort_do_what_they_say(project: Path) -
         with pytest.raises(ResponseError) as closed:
             await editor.submit(session_id, "more")
         assert closed.value.data["kind"] == "session_closed"
+        assert (await editor.subscribe(session_id))["session"]["state"] == "IDLE"
 
 
 @pytest.mark.req("H2")

@@ -118,3 +118,4 @@ async def test_a_wrong_key_is_one_clear_error_and_the_session_is_closed_and_can_
             assert error["data"]["hint"]
             await editor.client.event("session_end")
             assert sum(event["kind"] == "error" for event in editor.client.events) == 1
+            assert (await editor.subscribe(session_id))["session"]["state"] == "IDLE"

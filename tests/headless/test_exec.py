@@ -43,7 +43,7 @@ def play(
     key: str = "",
     **options: object,
 ) -> tuple[Finished, LoopbackProvider]:
-    with server_type(script, key=key, **options) as server:  # type: ignore[arg-type, call-arg]  # as the class says
+    with server_type(script, key=key, **options) as server:  # type: ignore[arg-type]  # as the class says
         environ = environment(project.parent / "home", **provider_variables(server))
         return run("exec", *(arguments or ("do it",)), cwd=project, environ=environ), server
 

@@ -21,7 +21,10 @@ SERVERS = [pytest.param(AnthropicServer, id="anthropic"), pytest.param(OpenAIRes
 
 # How the key might get out: through a command's environment, or through an error that repeats it.
 WAYS: dict[str, list[Answer]] = {
-    "env": [[ToolCall("shell", {"command": "env; printenv ANTHROPIC_API_KEY OPENAI_API_KEY COPY; true"})], "ok"],
+    "env": [
+        [ToolCall("shell", {"command": "env; printenv ANTHROPIC_API_KEY OPENAI_API_KEY COPY; true"})],
+        "ok",
+    ],
     "error that repeats it": [ErrorReply(401, message=f"the key {KEY} is wrong")],
     "error page": [ErrorReply(500, body=f"<html>{KEY}</html>", headers={"retry-after": "0"})] * 3,
     "error after output": [
@@ -32,25 +35,21 @@ WAYS: dict[str, list[Answer]] = {
 
 
 def leaks(folder: Path) -> list[str]:
-    return [
-        str(path) for path in folder.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()
-    ]
+    return [str(path) for path in folder.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
 
 
 @pytest.mark.req("X5", "R6", "H16")
 @pytest.mark.parametrize("server_type", SERVERS)
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("style", ["text", "json"])
-def test_key_is_nowhere_after_a_run(
-    way: str, style: str, server_type: type[LoopbackProvider], tmp_path: Path
-) -> None:
+def test_key_is_nowhere_after_a_run(way: str, server_type: type[LoopbackProvider], tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
-    with server_type(WAYS[way], key=KEY) as server:  # type: ignore[call-arg]  # as each server has it
+    with server_type(WAYS[way], key=KEY) as server:  # type: ignore[arg-type, call-arg]  # as each server has it
         variables = provider_variables(server, KEY)
         # The same key by a name that no pattern knows: values count too.
         environ = environment(tmp_path / "home", **variables, COPY=f"x{KEY}x", PLAIN="seen")
-        arguments = ["--json"] if style == "json" else []
+        # One face prints what is for people, the other every event.
+        arguments = ["--json"] if server_type is AnthropicServer else []
         done = run("exec", "--approve", "all", *arguments, "go", cwd=project, environ=environ)
         assert server.requests, done
     check(done, way)

@@ -40,8 +40,14 @@ CASES: list[tuple[str, Effect, dict[Mode, type]]] = [
     ("read a key", ReadEffect(("/home/u/.ssh/id",)), {"plan": Refuse, "ask": Refuse, "full": Refuse}),
     ("edit", write("/w/a"), {"plan": Refuse, "ask": Ask, "edits": Allow, "full": Allow}),
     ("edit outside", write("/etc/a"), {"plan": Refuse, "ask": Ask, "edits": Ask, "full": Ask}),
+    ("read a system credential", ReadEffect(("/etc/shadow",)), {"ask": Refuse, "full": Refuse}),
+    ("read a key in other letters", ReadEffect(("/home/u/.SSH/id",)), {"ask": Refuse, "full": Refuse}),
+    ("read netrc", ReadEffect(("/home/u/.netrc",)), {"full": Refuse}),
+    ("write a key", write("/home/u/.aws/credentials"), {"ask": Refuse, "full": Refuse}),
     ("edit in .git", write("/w/.git/config"), {"ask": Ask, "edits": Ask, "full": Ask}),
     ("edit CI", write("/w/.github/workflows/x.yml"), {"edits": Ask, "full": Ask}),
+    ("edit in .GIT", write("/w/.GIT/config"), {"edits": Ask, "full": Ask}),
+    ("edit agents.md", write("/w/sub/agents.md"), {"edits": Ask, "full": Ask}),
     ("edit editor settings", write("/w/.vscode/tasks.json"), {"edits": Ask, "full": Ask}),
     ("delete", write("/w/a", "delete"), {"plan": Refuse, "ask": Ask, "edits": Ask, "full": Ask}),
     ("command", command("make test"), {"plan": Refuse, "ask": Ask, "edits": Ask, "full": Allow}),
@@ -53,6 +59,12 @@ CASES: list[tuple[str, Effect, dict[Mode, type]]] = [
     ("reset", command("git -C . reset --hard"), {"full": Ask}),
     ("pipe to shell", command("cat x | sh"), {"full": Ask}),
     ("redirect to a root path", command("echo x > /etc/passwd"), {"full": Ask}),
+    ("redirect, appending", command("echo x >>/etc/passwd"), {"full": Ask}),
+    ("redirect to the home", command("echo x > ~/.bashrc"), {"full": Ask}),
+    ("redirect to nothing", command("make > /dev/null 2>/dev/null"), {"full": Allow}),
+    ("redirect inside", command("make > build.log"), {"full": Allow}),
+    ("credentials by name", command("cat ~/.ssh/id_rsa"), {"full": Ask}),
+    ("credentials by a variable", command("cat $HOME/.AWS/credentials"), {"full": Ask}),
     ("find -delete", command("find . -name x -delete"), {"full": Ask}),
     ("own process", ProcessEffect("p1", "kill"), {"plan": Allow, "ask": Allow}),
 ]  # fmt: skip
@@ -93,6 +105,45 @@ def test_judge_when_a_command_was_granted_then_only_that_command_in_that_folder_
     assert isinstance(judge(command("make test"), granted), Allow)
     assert isinstance(judge(command("make test "), granted), Ask)
     assert isinstance(judge(command("make test", "/w/sub"), granted), Ask)
+
+
+@pytest.mark.req("X6", "X8")
+def test_judge_when_the_root_s_own_name_is_sensitive_then_edits_in_it_are_ordinary() -> None:
+    inside = Situation("edits", ("/home/u/.codex/worktrees/w",), HOME)
+    assert isinstance(judge(write("/home/u/.codex/worktrees/w/a"), inside), Allow)
+    assert isinstance(judge(write("/home/u/.codex/worktrees/w/.git/a"), inside), Ask)
+
+
+@pytest.mark.req("X6")
+def test_judge_when_the_root_is_opened_by_a_link_then_both_names_are_inside() -> None:
+    both = Situation("edits", ("/data/w", "/w"), HOME, resolved={"/w/a": "/data/w/a"})
+    assert isinstance(judge(write("/w/a"), both), Allow)
+    assert isinstance(judge(ReadEffect(("/data/w/a",)), both), Allow)
+
+
+@pytest.mark.req("X6")
+def test_judge_when_a_root_holds_credentials_then_they_are_refused_all_the_same() -> None:
+    home = Situation("full", (HOME,), HOME)
+    assert isinstance(judge(ReadEffect((f"{HOME}/.ssh/id",)), home), Refuse)
+    assert isinstance(judge(ReadEffect((f"{HOME}/notes",)), home), Allow)
+
+
+@pytest.mark.req("H7", "X6")
+def test_judge_when_a_link_outside_is_asked_about_then_the_rule_is_for_where_it_leads() -> None:
+    asked = judge(ReadEffect(("/w/link",)), situation("ask", link="/etc/hosts"))
+    assert isinstance(asked, Ask) and "/etc/hosts" in asked.rules[0].label
+    grants = frozenset((asked.rules[0].id,))
+    assert isinstance(judge(ReadEffect(("/w/link",)), situation("ask", grants, link="/etc/hosts")), Allow)
+    assert isinstance(judge(ReadEffect(("/w/link",)), situation("ask", grants, link="/etc/group")), Ask)
+
+
+@pytest.mark.req("H7")
+def test_judge_when_several_places_outside_are_read_then_each_must_be_granted() -> None:
+    both = ReadEffect(("/etc/hosts", "/etc/group"))
+    asked = judge(both, situation("ask"))
+    assert isinstance(asked, Ask) and asked.rules == ()
+    one = judge(both, situation("ask", frozenset(("read:/etc/hosts",))))
+    assert isinstance(one, Ask) and [rule.id for rule in one.rules] == ["read:/etc/group"]
 
 
 def test_judge_when_a_command_is_never_silent_then_offers_no_rule() -> None:

@@ -38,8 +38,10 @@ def test_a_first_change_gives_a_hunk_for_each_run_of_changed_lines(
 
 
 def test_ids_are_those_of_the_specification_and_differ_for_equal_changes() -> None:
-    change = agent_edit(open_ledger("/f", text("a b a b")), text("A b A b"), Call("c9"))
-    expected = hunk_ids("c9", "/f", [LineHunk(0, 1, ("a\n",), ("A\n",)), LineHunk(2, 3, ("a\n",), ("A\n",))])
+    call = Call("c9")
+    change = agent_edit(open_ledger("/f", text("a b a b")), text("A b A b"), call)
+    runs = [LineHunk(0, 1, ("a\n",), ("A\n",)), LineHunk(2, 3, ("a\n",), ("A\n",))]
+    expected = hunk_ids(f"{call.session_id}/c9", "/f", runs)
     assert tuple(hunk.id for hunk in change.new) == expected
     again = agent_edit(change.ledger, text("A b A B"), Call("c9"))
     assert len({*expected, *(hunk.id for hunk in again.new)}) == 3

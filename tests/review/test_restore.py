@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from agent_ls.review.ledger import FileLedger
@@ -116,3 +118,23 @@ def test_whole_files_are_restored(
 ) -> None:
     again = restored(story(start, *steps), now)
     assert (shown(again), words(again.base)) == (hunks, base)
+
+
+def test_what_had_to_be_looked_for_does_not_cost_a_placed_hunk_its_place() -> None:
+    ledger = story("a b c", ("agent", "a x c"))
+    (placed,) = stored(ledger)
+    (elsewhere,) = stored(story("b x d", ("agent", "b x x d")))
+    again = restore("/f", [elsewhere, replace(placed, is_placed=True)], text("a x c"))
+    assert problems(again) == []
+    assert shown(again) == ["pending c1 @1 b > x"]
+    assert closed(again) == ["stale c1"]
+
+
+def test_places_that_cannot_be_are_no_reason_to_trust_them() -> None:
+    (one,) = stored(story("a b c", ("agent", "a x c")))
+    twice = [replace(one, is_placed=True), replace(one, hunk=replace(one.hunk, id="other"), is_placed=True)]
+    for now in ("a x c", "x a c", "a"):
+        again = restore("/f", twice, text(now))
+        assert problems(again) == []
+        assert words(again.current) == now
+        assert closed(again) == ["stale c1", "stale c1"]

@@ -98,7 +98,9 @@ class Desk:
         self.variables = commands.provider_variables(model)
         self._opened: list[Nvim] = []
 
-    def open(self, *files: str, mode: str = "edits", columns: int = 120, rows: int = 40, **options: Any) -> Nvim:
+    def open(
+        self, *files: str, mode: str = "edits", columns: int = 120, rows: int = 40, **options: Any
+    ) -> Nvim:
         """Starts a Neovim on `files`; `mode` and `options` go to the plugin's setup()."""
         setup = {"cmd": commands.command("serve", "--stdio"), "provider": self.wire.provider, "mode": mode}
         encoded = json.dumps(setup | options)
@@ -175,7 +177,9 @@ class Desk:
 
     def wait_asked(self) -> None:
         """Until something waits for the user's answer."""
-        self.nvim.wait_for("#require('agent_ls.snapshot').pending(require('agent_ls.session').snapshot()) > 0")
+        self.nvim.wait_for(
+            "#require('agent_ls.snapshot').pending(require('agent_ls.session').snapshot()) > 0"
+        )
 
     # -- what the server says
 
@@ -211,7 +215,9 @@ class Desk:
 
     def marks(self) -> int:
         """How many places of the current buffer are marked as changes that wait."""
-        return int(self.nvim.lua("return #require('agent_ls.review.signs').places(vim.api.nvim_get_current_buf())"))
+        return int(
+            self.nvim.lua("return #require('agent_ls.review.signs').places(vim.api.nvim_get_current_buf())")
+        )
 
 
 def is_running(pid: int) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from agent_ls.llm.accumulate import Accumulator
 from agent_ls.llm.catalog import facts_lookup
 from agent_ls.llm.messages import user
 from agent_ls.llm.providers.anthropic import AnthropicCodec
-from agent_ls.llm.providers.base import Codec, ReplyHead
+from agent_ls.llm.providers.base import Codec, ReplyHead, WireRequest
 from agent_ls.llm.providers.openai_responses import OpenAIResponsesCodec
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.sse import SseDecoder
@@ -22,6 +24,11 @@ HEAD = ReplyHead(200, {"content-type": "text/event-stream"}, 1_000.0)
 
 def ask(model: str = "m") -> Request:
     return Request(model, (user("hi"),))
+
+
+def body_of(sent: WireRequest) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads(sent.content)
+    return body
 
 
 def cut(data: bytes, sizes: Iterable[int]) -> list[bytes]:

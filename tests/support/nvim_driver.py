@@ -68,6 +68,7 @@ class Nvim:
         self._grid = [[" "] * columns for _ in range(rows)]
         self._attributes = [[0] * columns for _ in range(rows)]
         self.highlights: dict[int, dict[str, Any]] = {0: {}}
+        self.default_colours = {"foreground": 0xE0E2EA, "background": 0x14161B}
         argv = [find_nvim(), "--headless", "--clean", "-n", "--listen", str(self.home / "rpc.sock")]
         # Else the first Python file waits a second or more, while Neovim looks for a Python with its own package.
         argv += ["--cmd", "let g:loaded_python3_provider = 0"]
@@ -172,6 +173,14 @@ class Nvim:
                 return self.highlights.get(self._attributes[y][x], {})
         raise AssertionError(f"not on screen: {text!r}")
 
+    def cells(self) -> list[list[tuple[str, dict[str, Any]]]]:
+        """The screen by rows: each cell's text ("" behind a wide one) with its highlight, colours as 0xRRGGBB."""
+        self._pump()
+        return [
+            [(text, self.highlights.get(number, {})) for text, number in zip(texts, numbers, strict=True)]
+            for texts, numbers in zip(self._grid, self._attributes, strict=True)
+        ]
+
     def _pause(self, end: float, waited_for: str) -> None:
         if time.monotonic() > end:
             facts = (
@@ -222,6 +231,9 @@ class Nvim:
     def _on_grid_clear(self, _grid: int) -> None:
         self._grid = [[" "] * self.columns for _ in range(self.rows)]
         self._attributes = [[0] * self.columns for _ in range(self.rows)]
+
+    def _on_default_colors_set(self, foreground: int, background: int, *_: int) -> None:
+        self.default_colours = {"foreground": foreground, "background": background}
 
     def _on_hl_attr_define(self, number: int, rgb: dict[str, Any], _cterm: object, _info: object) -> None:
         self.highlights[number] = rgb

@@ -11,7 +11,7 @@ import secrets
 import shutil
 import stat
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -71,6 +71,27 @@ def commit(writes: Sequence[FileWrite], resolve: Callable[[str], str]) -> list[F
         _refuse_repeats(targets)
         _Transaction().run([target for target in targets if target.changes])
     return [FileState(target.path, target.write.base, target.write.content) for target in targets]
+
+
+def sweep(folders: Collection[str], pid: int) -> None:
+    """Removes what a process that was killed in a commit left beside the files of these folders. Does not raise."""
+    if os.name == "nt" or _is_alive(pid):
+        return
+    for folder in folders:
+        with suppress(OSError):
+            for name in os.listdir(folder):
+                if name.startswith(_temporary(pid)):
+                    _unlink_if_there(os.path.join(folder, name))
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        pass
+    return True
 
 
 # --- looking --------------------------------------------------------------------------------------------------
@@ -235,7 +256,12 @@ def _content(target: _Target) -> bytes:
 
 
 def _name_beside(path: str) -> str:
-    return os.path.join(os.path.dirname(path), f".agent-ls-{secrets.token_hex(8)}.tmp")
+    return os.path.join(os.path.dirname(path), f"{_temporary(os.getpid())}{secrets.token_hex(8)}.tmp")
+
+
+def _temporary(pid: int) -> str:
+    """How the names of files begin that this process puts beside others for a moment."""
+    return f".agent-ls-{pid}-"
 
 
 def _write_new(path: str, content: bytes, mode: int | None, like: str | None) -> None:

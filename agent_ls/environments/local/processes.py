@@ -270,7 +270,9 @@ async def _death_signal_launcher() -> tuple[str, ...]:
         return ()
     launcher = (setpriv, "--pdeathsig", "KILL")
     try:
-        trial = await anyio.run_process([*launcher, "true"], check=False)
+        # It takes milliseconds; cut off while it starts, it would be left behind.
+        with anyio.CancelScope(shield=True):
+            trial = await anyio.run_process([*launcher, "true"], check=False)
     except OSError:
         return ()
     return launcher if trial.returncode == 0 else ()

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
 from agent_ls.llm.errors import LlmError
-from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.sse import Frame
 from agent_ls.llm.stream import StreamEvent
@@ -36,11 +35,11 @@ class FactsLookup(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WireRequest:
-    """One POST. `path` follows the base URL; `headers` hold no credential."""
+    """One POST. `path` follows the base URL; `headers` hold no credential; `content` is JSON."""
 
     path: str
     headers: Mapping[str, str]
-    body: JsonObject
+    content: bytes
 
 
 @dataclass(frozen=True, slots=True)

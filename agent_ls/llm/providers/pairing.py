@@ -14,7 +14,8 @@ NO_RESULT = (
 def paired(messages: Sequence[Message]) -> list[Message]:
     """`messages` with results in call order right after their calls, missing ones filled in, unknown ones left out.
 
-    The loop keeps its history so (L16); this is the last guard before a wire, for histories from elsewhere.
+    The loop keeps its history so (L16); this is the last guard before a wire, for histories from elsewhere. What
+    stands before an answer and what begins with it do not depend on each other.
     """
     out: list[Message] = []
     for assistant, following in _segments(messages):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 
 from agent_ls.llm.messages import JsonObject, JsonValue
@@ -62,6 +62,15 @@ def arguments_object(arguments: str) -> JsonObject:
 def encode_json(value: JsonValue) -> bytes:
     """UTF-8. Lone surrogates become U+FFFD: every provider refuses them, and file contents may hold them."""
     return valid_text(json.dumps(value, ensure_ascii=False, separators=(",", ":"))).encode()
+
+
+def encode_body(body: JsonObject, name: str, items: Sequence[bytes]) -> bytes:
+    """As encode_json, with one more member: a list `name` of items that are encoded already. The body may have that
+    member itself, and then keeps it."""
+    encoded = encode_json(body)
+    if name in body:
+        return encoded
+    return b'%b,"%b":[%b]}' % (encoded.removesuffix(b"}"), name.encode(), b",".join(items))
 
 
 def valid_text(text: str) -> str:

@@ -25,6 +25,7 @@ from agent_ls.llm.messages import (
 from agent_ls.llm.providers.anthropic import AnthropicCodec
 from agent_ls.llm.providers.base import ModelFacts, Thinking
 from agent_ls.llm.requests import NamedToolChoice, Request, ToolChoice, ToolDefinition
+from tests.support.codec_runs import body_of
 
 MARK = {"cache_control": {"type": "ephemeral"}}
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"path": {"type": "string"}}}
@@ -34,7 +35,7 @@ NO_CACHE: Mapping[str, Any] = {"anthropic": {"auto_cache": False}}
 
 def encode(request: Request, thinking: Thinking = "adaptive", **more: Any) -> dict[str, Any]:
     codec = AnthropicCodec(lambda _: ModelFacts(64_000, thinking), **more)
-    return dict(codec.encode(request, stream=True).body)
+    return body_of(codec.encode(request, stream=True))
 
 
 def messages_of(*messages: Message, model: str = "m") -> list[Any]:
@@ -68,7 +69,7 @@ def test_plain_request_whole() -> None:
     wire = codec.encode(Request("claude-x", (system("be"), user("hi")), tools=(TOOL,)), stream=True)
     assert wire.path == "/v1/messages"
     assert wire.headers == {"anthropic-version": "2023-06-01"}
-    assert wire.body == {
+    assert body_of(wire) == {
         "model": "claude-x",
         "max_tokens": 64_000,
         "stream": True,
@@ -77,7 +78,7 @@ def test_plain_request_whole() -> None:
         **MARK,
         "messages": [{"role": "user", "content": texts("hi")}],
     }
-    assert "stream" not in codec.encode(Request("claude-x", (user("hi"),)), stream=False).body
+    assert "stream" not in body_of(codec.encode(Request("claude-x", (user("hi"),)), stream=False))
 
 
 @pytest.mark.req("U14")
@@ -278,12 +279,12 @@ def test_options_reach_the_request_unchanged_and_those_of_others_do_not() -> Non
     }
     codec = AnthropicCodec(lambda _: ModelFacts(9, "adaptive"), version="2026-10-21", betas=["a", "b"])
     wire = codec.encode(Request("m", (user("a"),), tools=(TOOL,), provider_options=options), stream=True)
-    tools = wire.body["tools"]
+    tools = body_of(wire)["tools"]
     assert isinstance(tools, list)
     assert tools[-1] == {"type": "web_search_20260318", "name": "web_search"}
-    assert wire.body["thinking"] == {"type": "enabled", "budget_tokens": 2000}
-    assert wire.body["metadata"] == {"user_id": "u"}
-    assert not {"truncation", "beta_headers", "beta_features"} & set(wire.body)
+    assert body_of(wire)["thinking"] == {"type": "enabled", "budget_tokens": 2000}
+    assert body_of(wire)["metadata"] == {"user_id": "u"}
+    assert not {"truncation", "beta_headers", "beta_features"} & body_of(wire).keys()
     assert wire.headers == {"anthropic-version": "2026-10-21", "anthropic-beta": "a,b,c,d"}
 
 

@@ -25,6 +25,7 @@ from agent_ls.llm.providers.base import ModelFacts, Thinking
 from agent_ls.llm.providers.openai_responses import OpenAIResponsesCodec
 from agent_ls.llm.providers.openai_responses.strict import fits_strict
 from agent_ls.llm.requests import NamedToolChoice, Request, ToolChoice, ToolDefinition
+from tests.support.codec_runs import body_of
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"path": {"type": "string"}}}
 TOOL = ToolDefinition("read_file", "Reads.", SCHEMA)
@@ -32,7 +33,7 @@ TOOL = ToolDefinition("read_file", "Reads.", SCHEMA)
 
 def encode(request: Request, thinking: Thinking = "effort", *, stream: bool = True) -> dict[str, Any]:
     codec = OpenAIResponsesCodec(lambda _: ModelFacts(64_000, thinking))
-    return dict(codec.encode(request, stream=stream).body)
+    return body_of(codec.encode(request, stream=stream))
 
 
 def own(raw: Mapping[str, Any], model: str = "m", provider: str = "openai") -> Origin:
@@ -77,7 +78,7 @@ def test_plain_request_whole() -> None:
     wire = codec.encode(request, stream=True)
     assert wire.path == "/responses"
     assert wire.headers == {}
-    assert wire.body == {
+    assert body_of(wire) == {
         "model": "gpt-x",
         "stream": True,
         "instructions": "be",

@@ -15,7 +15,7 @@ from agent_ls.llm.messages import ReasoningPart, ToolResultPart, tool_results, u
 from agent_ls.llm.providers.base import Codec, ReplyHead
 from agent_ls.llm.providers.wire_json import arguments_object
 from agent_ls.llm.requests import Request, Response
-from tests.support.codec_runs import ANTHROPIC, HEAD, OPENAI, ask, cut, events_of, response_of
+from tests.support.codec_runs import ANTHROPIC, HEAD, OPENAI, ask, body_of, cut, events_of, response_of
 
 FOLDER = Path(__file__).resolve().parents[3].parent / "shared" / "wire"
 CODECS = {"anthropic": ANTHROPIC, "openai-responses": OPENAI}
@@ -174,7 +174,7 @@ def test_history_that_anthropic_accepted_is_sent_again_as_it_was(name: str) -> N
         ),
     )
     request = Request("m", history, provider_options={"anthropic": {"auto_cache": False}})
-    assert ANTHROPIC.encode(request, stream=True).body["messages"] == sent["messages"]
+    assert body_of(ANTHROPIC.encode(request, stream=True))["messages"] == sent["messages"]
 
 
 @pytest.mark.req("U4")
@@ -183,9 +183,8 @@ def test_history_that_openai_accepted_is_sent_again_as_it_was() -> None:
     question, reasoning, call, result = sent["input"]
     answered = OPENAI.decode(ask(), HEAD, json.dumps({"output": [reasoning, call]}).encode())
     results = tool_results([ToolResultPart(call["call_id"], call["name"], result["output"])])
-    body = OPENAI.encode(
-        Request("m", (user(question["content"]), answered.message, results)), stream=True
-    ).body
+    request = Request("m", (user(question["content"]), answered.message, results))
+    body = body_of(OPENAI.encode(request, stream=True))
     items = body["input"]
     assert isinstance(items, list)
     assert items[1:] == [reasoning, call, result]

@@ -1,4 +1,4 @@
-"""Anthropic Messages: one codec of four files."""
+"""Anthropic Messages: one codec of five files."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.providers.anthropic.errors import NAME, http_error
+from agent_ls.llm.providers.anthropic.history import AnthropicHistory
 from agent_ls.llm.providers.anthropic.request import encode_request
 from agent_ls.llm.providers.anthropic.response import decode_response
 from agent_ls.llm.providers.anthropic.stream import AnthropicStream
 from agent_ls.llm.providers.base import FactsLookup, ReplyHead, StreamDecoder, WireRequest
+from agent_ls.llm.providers.histories import Histories
 from agent_ls.llm.requests import Request, Response
 
 DEFAULT_VERSION = (
@@ -24,6 +26,7 @@ class AnthropicCodec:
         self._facts = facts
         self._version = version or DEFAULT_VERSION
         self._betas = tuple(betas)
+        self._histories = Histories(AnthropicHistory)
 
     @property
     def name(self) -> str:
@@ -37,7 +40,8 @@ class AnthropicCodec:
         return {"x-api-key": secret}  # hosts that speak this wire know it; not all know the newer Bearer form
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
-        return encode_request(request, self._facts(request.model), self._version, self._betas, stream=stream)
+        history, facts = self._histories.of(request), self._facts(request.model)
+        return encode_request(request, history, facts, self._version, self._betas, stream=stream)
 
     def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
         return decode_response(request, head, body)

@@ -1,4 +1,4 @@
-"""OpenAI Responses: one codec of four files, and what strict schemas ask for."""
+"""OpenAI Responses: one codec of five files, and what strict schemas ask for."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.providers.base import FactsLookup, ReplyHead, StreamDecoder, WireRequest
+from agent_ls.llm.providers.histories import Histories
 from agent_ls.llm.providers.openai_responses.errors import NAME, http_error
+from agent_ls.llm.providers.openai_responses.history import ResponsesHistory
 from agent_ls.llm.providers.openai_responses.request import encode_request
 from agent_ls.llm.providers.openai_responses.response import decode_response
 from agent_ls.llm.providers.openai_responses.stream import ResponsesStream
@@ -18,6 +20,7 @@ class OpenAIResponsesCodec:
 
     def __init__(self, facts: FactsLookup) -> None:
         self._facts = facts
+        self._histories = Histories(ResponsesHistory)
 
     @property
     def name(self) -> str:
@@ -31,7 +34,8 @@ class OpenAIResponsesCodec:
         return {"authorization": f"Bearer {secret}"}
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
-        return encode_request(request, self._facts(request.model), stream=stream)
+        history, facts = self._histories.of(request), self._facts(request.model)
+        return encode_request(request, history, facts, stream=stream)
 
     def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
         return decode_response(request, head, body)

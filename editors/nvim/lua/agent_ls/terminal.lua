@@ -101,40 +101,42 @@ local function label(terminal)
   return ("%s  [%s%s]"):format(terminal.title, terminal.background and "background, " or "", state)
 end
 
----What ran in this session, with what the server says still runs in the background.
+---What ran in this session, newest first. Of background processes the server's list is the truth: its ids end
+---them, and it knows which have ended.
 ---@param listed table[] TerminalInfo
 ---@return table[]
 local function merge(listed)
   local s = session.snapshot()
-  local out, by_id = {}, {}
+  local out = vim.tbl_map(function(info)
+    return {
+      id = info.terminalId,
+      title = info.command,
+      background = true,
+      running = info.exitCode == nil,
+      exit_code = info.exitCode,
+    }
+  end, listed)
   for i = #s.terminal_order, 1, -1 do
-    local terminal = vim.deepcopy(s.terminals[s.terminal_order[i]])
-    by_id[terminal.id] = terminal
-    out[#out + 1] = terminal
-  end
-  for _, info in ipairs(listed) do
-    local terminal = by_id[info.terminalId]
-    if not terminal then
-      terminal = { id = info.terminalId, title = info.command, background = true }
-      table.insert(out, 1, terminal)
+    local terminal = s.terminals[s.terminal_order[i]]
+    if not terminal.background then
+      out[#out + 1] = terminal
     end
-    terminal.running, terminal.exit_code = info.exitCode == nil, info.exitCode
-    terminal.killable = terminal.running
   end
   return out
 end
 
 ---@param terminal table
 local function chosen(terminal)
-  if not terminal.killable then
+  if not terminal.background then
     return M.show_call(terminal.call_id)
   end
-  local actions = { "Show its output", "End it" }
+  if not terminal.running then
+    return log.notify(("%s has ended"):format(terminal.title))
+  end
+  local actions = { "Leave it running", "End it" }
   vim.ui.select(actions, { prompt = terminal.title }, function(action)
     if action == actions[2] then
       session.kill(terminal.id)
-    elseif action then
-      M.show_call(terminal.call_id)
     end
   end)
 end

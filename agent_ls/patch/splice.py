@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agent_ls.text import split_lines
+from agent_ls.patch.hunks import LineHunk
+from agent_ls.patch.lines import line_hunks
+from agent_ls.text import line_count, split_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +52,14 @@ def line_splice(old: str, new: str) -> LineSplice:
     return LineSplice(start, start + line_count(splice.removed), tuple(split_lines(splice.added)))
 
 
-def line_count(text: str) -> int:
-    """`len(split_lines(text))`, without making them."""
-    ends = text.count("\n") + text.count("\r") - text.count("\r\n")
-    return ends + (1 if text and not text.endswith(("\n", "\r")) else 0)
+def text_hunks(old: str, new: str) -> tuple[LineHunk, ...]:
+    """`line_hunks` of the lines of both, at the cost of what differs."""
+    splice = text_splice(old, new)
+    at = line_count(old[: splice.start])
+    hunks = line_hunks(split_lines(splice.removed), split_lines(splice.added))
+    return tuple(
+        LineHunk(hunk.base_start + at, hunk.base_end + at, hunk.removed, hunk.added) for hunk in hunks
+    )
 
 
 def _begins_line(text: str, at: int) -> bool:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_ls.review.splice import LineSplice, TextSplice, line_count, line_splice, text_splice
+from agent_ls.patch.lines import line_hunks
+from agent_ls.patch.splice import LineSplice, TextSplice, line_splice, text_hunks, text_splice
 from agent_ls.text import split_lines
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "\n", "\r", "\r\n", "\x0c", "\u2028", "é"]), max_size=14).map(
@@ -39,9 +40,10 @@ def test_a_splice_makes_the_new_text_of_the_old(old: str, new: str) -> None:
     assert [*lines[: spliced.start], *spliced.lines, *lines[spliced.end :]] == split_lines(new)
 
 
-@given(TEXTS)
-def test_lines_are_counted_as_they_are_split(text: str) -> None:
-    assert line_count(text) == len(split_lines(text))
+@given(TEXTS, TEXTS, TEXTS, TEXTS)
+def test_hunks_of_two_texts_are_those_of_their_lines(head: str, old: str, new: str, tail: str) -> None:
+    before, after = head + old + tail, head + new + tail
+    assert text_hunks(before, after) == line_hunks(split_lines(before), split_lines(after))
 
 
 def test_a_line_typed_in_a_long_file_is_all_that_is_spliced() -> None:

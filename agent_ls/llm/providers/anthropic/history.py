@@ -1,0 +1,187 @@
+"""The conversation as Anthropic's messages: they alternate, neighbours of one role are joined, empty ones left out."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import Self
+
+from agent_ls.llm.errors import ConfigurationError
+from agent_ls.llm.messages import (
+    ContentPart,
+    ImagePart,
+    JsonObject,
+    JsonValue,
+    Message,
+    OpaquePart,
+    Origin,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+from agent_ls.llm.providers.anthropic.errors import NAME
+from agent_ls.llm.providers.wire_json import arguments_object, encode_json
+
+IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+CACHE_MARK: JsonObject = {"type": "ephemeral"}
+
+_REASONING_TYPES = ("thinking", "redacted_thinking")
+_BLOCK_END = b"}]}"  # of a message's last block, its list and the message itself
+_MARKED_END = b',"cache_control":' + encode_json(CACHE_MARK) + _BLOCK_END
+
+
+class AnthropicHistory:
+    """A History. `system` are the texts that stand outside of the messages."""
+
+    def __init__(self, model: str) -> None:
+        self.system: list[str] = []
+        self._model = model
+        self._closed: list[bytes] = []
+        self._last_answer = 0  # the place of the last assistant's message, 0 for none
+        self._first_type = ""  # of the last closed message
+        self._role = ""
+        self._blocks: list[JsonObject] = []  # of the last message, which further ones may still be joined to
+
+    def copy(self) -> Self:
+        other = type(self)(self._model)
+        other.system = [*self.system]
+        other._closed = [*self._closed]
+        other._last_answer = self._last_answer
+        other._first_type = self._first_type
+        other._role = self._role
+        other._blocks = self._blocks  # never changed in place
+        return other
+
+    def add(self, message: Message) -> None:
+        if message.role in (Role.SYSTEM, Role.DEVELOPER):
+            self.system += [message.text] if message.text else []
+            return
+        is_answer = message.role is Role.ASSISTANT
+        blocks = _assistant(message, self._model) if is_answer else _user(message)
+        role = "assistant" if is_answer else "user"
+        if not blocks:
+            return
+        if role == self._role:
+            self._blocks = [*self._blocks, *blocks]
+            return
+        self._close()
+        self._role, self._blocks = role, blocks
+        if is_answer:
+            self._last_answer = len(self._closed)
+
+    def messages(self, *, marked: bool) -> Sequence[bytes]:
+        """Each message as JSON. `marked`: with a breakpoint where the call before this one ended, which is the last
+        user's message before the last assistant's."""
+        messages = [*self._closed, *([self._encoded()] if self._blocks else [])]
+        if marked and self._last_answer:
+            before = self._last_answer - 1
+            messages[before] = messages[before].removesuffix(_BLOCK_END) + _MARKED_END
+        return messages
+
+    @property
+    def is_in_loop_without_thinking(self) -> bool:
+        """True when results go back to an answer that had not begun with thinking."""
+        if not self._closed or not any(block.get("type") == "tool_result" for block in self._blocks):
+            return False
+        return self._first_type not in _REASONING_TYPES
+
+    def _close(self) -> None:
+        if self._blocks:
+            self._closed.append(self._encoded())
+            first = self._ordered()[0].get("type")
+            self._first_type = first if isinstance(first, str) else ""
+
+    def _encoded(self) -> bytes:
+        return encode_json({"role": self._role, "content": self._ordered()})
+
+    def _ordered(self) -> list[JsonObject]:
+        if self._role != "user":
+            return self._blocks
+        # Results stand before any text of their message; sorting is stable, so their own order holds.
+        return sorted(self._blocks, key=lambda block: block.get("type") != "tool_result")
+
+
+def _user(message: Message) -> list[JsonObject]:
+    blocks: list[JsonObject] = []
+    for part in message.parts:
+        match part:
+            case TextPart(text) if text.strip():  # blank user text is refused
+                blocks.append({"type": "text", "text": text})
+            case ImagePart():
+                blocks.append(_image(part))
+            case ToolResultPart():
+                blocks.append(_result(part))
+            case _:
+                pass  # other parts do not stand in a user's message
+    return blocks
+
+
+def _result(part: ToolResultPart) -> JsonObject:
+    content: JsonValue = part.content
+    if part.images:
+        text: list[JsonObject] = [{"type": "text", "text": part.content}] if part.content.strip() else []
+        content = [*text, *(_result_image(image) for image in part.images)]
+    error = {"is_error": True} if part.is_error else {}
+    return {"type": "tool_result", "tool_use_id": part.tool_call_id, "content": content, **error}
+
+
+def _result_image(image: ImagePart) -> JsonObject:
+    if _is_refused(image):  # the model can react to this; an error would end the session for good
+        return {
+            "type": "text",
+            "text": f"[image of type {image.media_type} left out: {NAME} does not take it]",
+        }
+    return _image(image)
+
+
+def _image(image: ImagePart) -> JsonObject:
+    if image.data is None:
+        return {"type": "image", "source": {"type": "url", "url": image.url}}
+    if _is_refused(image):
+        raise ConfigurationError(
+            f"{NAME} does not take images of type {image.media_type}",
+            provider=NAME,
+            hint=f"Convert it to one of {', '.join(IMAGE_TYPES)}.",
+        )
+    data = base64.b64encode(image.data).decode("ascii")
+    media_type = image.media_type or "image/png"
+    return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
+
+
+def _is_refused(image: ImagePart) -> bool:
+    return image.data is not None and image.media_type not in ("", *IMAGE_TYPES)
+
+
+def _assistant(message: Message, model: str) -> list[JsonObject]:
+    blocks = [block for part in message.parts if (block := _assistant_block(part, model)) is not None]
+    while blocks and blocks[-1].get("type") in _REASONING_TYPES:
+        blocks.pop()  # a message may not end with thinking; without what it led to it is of no use
+    return blocks
+
+
+def _assistant_block(part: ContentPart, model: str) -> JsonObject | None:
+    match part:
+        case TextPart(text, origin):
+            own = _own(origin, model)
+            return own or ({"type": "text", "text": text} if text else None)
+        case ReasoningPart(_, origin):
+            return _own(origin, model)
+        case OpaquePart(origin):
+            return _own(origin, model)
+        case ToolCallPart(call_id, name, arguments, origin):
+            own = _own(origin, model)
+            return own or {
+                "type": "tool_use",
+                "id": call_id,
+                "name": name,
+                "input": arguments_object(arguments),
+            }
+    return None  # images and results do not stand in an assistant's message
+
+
+def _own(origin: Origin | None, model: str) -> JsonObject | None:
+    """The block to send back unchanged; None when another provider or model made it (U4)."""
+    is_own = origin is not None and origin.provider == NAME and origin.model == model
+    return origin.raw if origin is not None and is_own else None

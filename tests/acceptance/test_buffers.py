@@ -1,0 +1,140 @@
+"""The agent works in the buffer that the user has open: it reads what he sees, and changes only what it must."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.acceptance.conftest import TEXT, OpenDesk
+from tests.support.acceptance import Wire
+from tests.support.loopback import Gate, Text, ToolCall
+
+READ = ToolCall("read_file", {"file_path": "notes.txt"})
+
+
+@pytest.mark.req("H4", "H10")
+def test_unsaved_text_is_read_and_edited_and_the_disk_waits_for_the_user(desk: OpenDesk, wire: Wire) -> None:
+    made = desk([[READ], [wire.edit("notes.txt", "three", "THREE")], "All done."])
+    nvim = made.open("notes.txt")
+    nvim.keys("ggccone, not saved<Esc>Gonew last line<Esc>")
+    mine = ["one, not saved", *TEXT.split()[1:], "new last line"]
+    nvim.wait_lines(mine)
+
+    made.submit("Shout the third line.")
+    made.wait_done("All done.")
+
+    (read,) = wire.results(made.model.requests[1].body)
+    assert "one, not saved" in read
+    assert "new last line" in read
+    assert nvim.lines() == [*mine[:2], "THREE", *mine[3:]]
+    assert nvim.lua("return vim.bo.modified")
+    assert (made.project / "notes.txt").read_text() == TEXT
+    nvim.cmd("write")
+    assert (made.project / "notes.txt").read_text() == "\n".join([*mine[:2], "THREE", *mine[3:], ""])
+
+
+@pytest.mark.req("H4", "H10")
+def test_one_undo_takes_back_one_call_and_nothing_of_the_users(desk: OpenDesk, wire: Wire) -> None:
+    script = [
+        [READ],
+        [wire.edit("notes.txt", "three", "THREE")],
+        [wire.edit("notes.txt", "same", "SAME", context=["six", "eight"])],
+        "All done.",
+    ]
+    made = desk(script)
+    nvim = made.open("notes.txt")
+    nvim.keys("gg:7,9s/.*/same/<CR>:8s/.*/eight/<CR>")
+    mine = [*TEXT.split()[:6], "same", "eight", "same"]
+    nvim.wait_lines(mine)
+
+    made.submit("Shout.")
+    made.wait_done("All done.")
+
+    one_edit = [*mine[:2], "THREE", *mine[3:]]
+    assert nvim.lines() == [*one_edit[:6], "SAME", "eight", "SAME"]
+    nvim.cmd("undo")
+    assert nvim.lines() == one_edit
+    nvim.cmd("undo")
+    assert nvim.lines() == mine
+    nvim.cmd("redo")
+    nvim.cmd("redo")
+    assert nvim.lines() == [*one_edit[:6], "SAME", "eight", "SAME"]
+
+
+@pytest.mark.req("H4", "H10")
+def test_an_edit_in_the_middle_of_typing_is_an_undo_step_of_its_own(desk: OpenDesk, wire: Wire) -> None:
+    gate = Gate()
+    made = desk([[READ], [Text("I shout."), gate, wire.edit("notes.txt", "three", "THREE")], "All done."])
+    nvim = made.open("notes.txt")
+    made.submit("Shout the third line.")
+    gate.wait_reached()
+    lines = TEXT.split()
+    nvim.keys("Gobefore")
+    nvim.wait_lines([*lines, "before"])
+
+    gate.open()
+    edited = [*lines[:2], "THREE", *lines[3:]]
+    nvim.wait_lines([*edited, "before"])
+    nvim.keys(" and after")
+    nvim.wait_lines([*edited, "before and after"])
+    made.wait_done("All done.")
+    assert nvim.mode() == "i"
+    nvim.keys("<Esc>")
+
+    for expected in ([*edited, "before"], [*lines, "before"], lines):
+        nvim.keys("u")
+        nvim.wait_lines(expected)
+    for expected in ([*lines, "before"], [*edited, "before"], [*edited, "before and after"]):
+        nvim.keys("<C-r>")
+        nvim.wait_lines(expected)
+
+
+@pytest.mark.req("H4", "H5", "H10")
+def test_a_command_sees_what_the_agent_changed_and_the_user_did_not(desk: OpenDesk, wire: Wire) -> None:
+    edit, look = wire.edit("notes.txt", "three", "THREE"), ToolCall("shell", {"command": "cat notes.txt"})
+    made = desk([[READ], [edit], [look], "All done."])
+    nvim = made.open("notes.txt")
+    made.submit("Shout, then look.")
+    made.allow()
+    made.wait_done("All done.")
+
+    assert "THREE" in wire.results(made.model.requests[-1].body)[-1]
+    assert not nvim.lua("return vim.bo.modified")
+    assert nvim.lines() == ["one", "two", "THREE", *TEXT.split()[3:]]
+    nvim.cmd("undo")
+    assert nvim.lines() == TEXT.split()
+
+
+@pytest.mark.req("H4", "H5", "H10")
+def test_what_the_user_has_not_saved_stays_so_and_the_command_s_reader_is_told(
+    desk: OpenDesk, wire: Wire
+) -> None:
+    edit, look = wire.edit("notes.txt", "three", "THREE"), ToolCall("shell", {"command": "cat notes.txt"})
+    made = desk([[READ], [edit], [look], "All done."])
+    nvim = made.open("notes.txt")
+    nvim.keys("ggccmine<Esc>")
+    nvim.wait_lines(["mine", *TEXT.split()[1:]])
+    made.submit("Shout, then look.")
+    made.allow()
+    made.wait_done("All done.")
+
+    seen = wire.results(made.model.requests[-1].body)[-1]
+    assert "THREE" not in seen
+    assert "Not saved in the editor" in seen
+    assert (made.project / "notes.txt").read_text() == TEXT
+    assert nvim.lua("return vim.bo.modified")
+
+
+@pytest.mark.req("H4", "H10")
+def test_a_file_that_is_not_open_is_written_to_disk_and_shown_with_its_change(
+    desk: OpenDesk, wire: Wire
+) -> None:
+    made = desk([[READ], [wire.edit("notes.txt", "three", "THREE")], "All done."])
+    nvim = made.open("other.txt")
+    made.submit("Shout.")
+    made.wait_done("All done.")
+    assert (made.project / "notes.txt").read_text() == TEXT.replace("three", "THREE")
+
+    nvim.cmd("edit notes.txt")
+    nvim.wait_until(lambda: made.marks() == 1, "one mark")
+    nvim.keys("3G:AgentLs undo<CR>")
+    nvim.wait_lines(TEXT.split())

@@ -1,0 +1,188 @@
+"""What can go wrong with a provider: one clear message in the panel, and a session that goes on."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+
+import pytest
+
+from tests.acceptance.conftest import OpenDesk
+from tests.support.acceptance import Desk, Wire
+from tests.support.loopback import Answer, CutStream, DropConnection, ErrorReply, Text, ToolCall
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """`script` is what the provider answers before it is well; `said` stands in the message and `hint` below it.
+
+    `closes`: the session ends, until something is sent again. `before` is what stands above the message.
+    """
+
+    script: tuple[Answer, ...]
+    said: str
+    hint: str
+    closes: bool = False
+    before: tuple[str, ...] = ()
+
+
+TROUBLES = {
+    "wrong key": Trouble(
+        (ErrorReply(401),),
+        "{provider} refused the key (HTTP 401)",
+        "Set a valid key in {variable}",
+        closes=True,
+    ),
+    "unknown model": Trouble(
+        (ErrorReply(404),),
+        "{provider} does not know the model {model} (HTTP 404)",
+        "Choose another model, or check its spelling",
+        closes=True,
+    ),
+    "rate limit with a long wait": Trouble(
+        (ErrorReply(429, headers={"retry-after": "3600"}),),
+        "{provider} limits the rate of requests (HTTP 429)",
+        "asks to wait 60 minutes",
+    ),
+    "overloaded": Trouble(
+        (ErrorReply(529),) * 3,
+        "{provider} is overloaded (HTTP 529)",
+        "Try again in a few minutes",
+        before=("↻ Tried 3 times.",),
+    ),
+    "stream that is cut": Trouble(
+        ([Text("Half"), CutStream()],),
+        "the connection to {provider} ended in the middle of the answer",
+        "Send again; what arrived is kept.",
+        before=("Half",),
+    ),
+    "connection that is dropped": Trouble(
+        ([Text("Half"), DropConnection()],), "broke off its answer", "Send again", before=("Half",)
+    ),
+}
+
+
+def words_of(desk: Desk) -> list[str]:
+    """The panel's lines with anything in them, of which those that a glyph begins are messages."""
+    return [line for line in desk.transcript() if line]
+
+
+@pytest.mark.req("R1", "H10", "U8")
+@pytest.mark.parametrize("name", TROUBLES)
+def test_each_trouble_is_one_clear_message_and_the_session_goes_on(
+    desk: OpenDesk, wire: Wire, name: str
+) -> None:
+    trouble = TROUBLES[name]
+    made = desk([*trouble.script, "All is well."])
+    nvim = made.open("notes.txt")
+    made.submit("Say something.")
+    made.wait_transcript("✗ ")
+    made.wait_state("CLOSED" if trouble.closes else "IDLE")
+    nvim.wait_screen("■ closed" if trouble.closes else "○ idle")
+
+    model = nvim.lua("return require('agent_ls.session').snapshot().session.model")
+    facts = {"provider": wire.provider, "model": model, "variable": f"{wire.provider.upper()}_API_KEY"}
+    assert len(made.model.requests) == len(trouble.script)
+    asked, *before, message, hint = words_of(made)
+    assert asked == "❯ Say something."
+    assert tuple(before) == trouble.before
+    assert message.startswith("✗ ")
+    assert trouble.said.format(**facts) in message
+    assert hint.startswith("  → ")
+    assert trouble.hint.format(**facts) in hint
+    assert "Traceback" not in message + hint + nvim.lsp_log()
+
+    made.submit("Once more.")
+    made.wait_done("All is well.")
+    said = [text for who, text in wire.said(made.model.requests[-1].body) if who == "user"]
+    assert said[-2:] == ["Say something.", "Once more."]
+    resumed = ["· Session resumed."] if trouble.closes else []
+    assert words_of(made)[len(before) + 3 :] == [*resumed, "❯ Once more.", "All is well."]
+
+
+@pytest.mark.req("R1", "H10", "U8")
+def test_without_a_network_the_session_waits_and_goes_on_when_it_is_back(desk: OpenDesk, wire: Wire) -> None:
+    made = desk([])
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # not listening: nobody answers there, and nobody else can
+        port = taken.getsockname()[1]
+        address = f"http://127.0.0.1:{port}{'/v1' if wire.provider == 'openai' else ''}"
+        made.variables = {
+            name: address if name.endswith("_URL") else value for name, value in made.variables.items()
+        }
+        nvim = made.open("notes.txt")
+        made.submit("Say something.")
+        nvim.wait_screen("↻ Trying again in")
+        made.wait_transcript("✗ ")
+        made.wait_state("IDLE")
+
+    _, tried, message, hint = words_of(made)
+    assert tried == "↻ Tried 3 times."
+    assert message.startswith(f"✗ no connection to 127.0.0.1:{port}")
+    assert hint == "  → Check the network, the proxy settings and the base URL."
+
+
+@pytest.mark.req("U8", "H10")
+def test_a_short_wait_that_the_provider_asks_for_is_made_and_told(desk: OpenDesk) -> None:
+    made = desk([ErrorReply(429, headers={"retry-after": "1"}), "All is well."])
+    nvim = made.open("notes.txt")
+    made.submit("Say something.")
+    nvim.wait_screen("↻ Trying again in 1 s")
+    made.wait_done("All is well.")
+
+    _, tried, answer = words_of(made)
+    assert tried.startswith("↻ Tried again: ")
+    assert "HTTP 429" in tried
+    assert answer == "All is well."
+
+
+@pytest.mark.req("T1", "R1", "H10")
+def test_arguments_that_are_not_json_are_told_to_the_model_and_the_user(desk: OpenDesk, wire: Wire) -> None:
+    made = desk([[ToolCall("read_file", '{"file_path": "notes')], "I mend that."])
+    nvim = made.open("notes.txt")
+    made.submit("Read it.")
+    made.wait_done("I mend that.")
+
+    _, call, why, answer = words_of(made)
+    assert call == '✗ read_file {"file_path": "notes'
+    assert why.startswith("  The arguments are not valid JSON: Unterminated string at line 1, column 15.")
+    assert answer == "I mend that."
+    (told,) = wire.results(made.model.requests[-1].body)
+    assert "not valid JSON" in told
+    nvim.wait_screen("○ idle")
+
+
+@pytest.mark.req("R1", "L3", "H10")
+def test_after_a_wrong_key_the_same_session_goes_on_with_the_right_one(desk: OpenDesk, wire: Wire) -> None:
+    made = desk(["All is well."], key="the-right-key")
+    nvim = made.open("notes.txt")
+    made.submit("Say something.")
+    made.wait_state("CLOSED")
+    before = made.session_id
+    nvim.close()
+
+    made.variables = {
+        name: "the-right-key" if name.endswith("_KEY") else value for name, value in made.variables.items()
+    }
+    nvim = made.open("notes.txt")
+    made.resume()
+    made.wait_transcript("refused the key")
+    made.wait_state("IDLE")
+    made.submit("Once more.")
+    made.wait_done("All is well.")
+    assert made.session_id == before
+    assert "the-right-key" not in "\n".join(made.transcript())
+
+
+@pytest.mark.req("U12", "H14", "H10")
+def test_without_a_key_the_panel_says_what_to_set_and_offers_the_walkthrough(desk: OpenDesk) -> None:
+    made = desk([])
+    made.variables = {}
+    made.open("notes.txt")
+    made.submit("Say something.")
+    made.wait_transcript("✗ ")
+    made.wait_state("IDLE")
+
+    _, message, hint = words_of(made)
+    assert "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or choose the provider walkthrough" in message
+    assert "`agent-ls demo` plays the walkthrough" in hint

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.app.settings import Settings, parse_settings
+from tests.support.editor import Editor, new_key
+from tests.support.framed_client import server_process
+
+HOLDS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({}, {}),
+    ({"maxTurns": 3, "mode": "edits"}, {"max_turns": 3, "mode": "edits"}),
+    ({"max_turns": 3}, {"max_turns": 3}),
+    ({"effort": None}, {"effort": None}),
+    (
+        {"providers": {"anthropic": {"baseUrl": "http://localhost:1", "headers": {"X-Team": "a"}}}},
+        {"providers": {"anthropic": {"base_url": "http://localhost:1", "headers": {"X-Team": "a"}}}},
+    ),
+]
+
+
+@pytest.mark.req("H2")
+@pytest.mark.parametrize(("raw", "expected"), HOLDS)
+def test_settings_that_are_right_hold_by_either_name(raw: dict[str, Any], expected: dict[str, Any]) -> None:
+    settings, problems = parse_settings(raw)
+    assert settings == Settings(**expected) and problems == []
+
+
+# What is wrong, a word of the sentence that tells it, and what of the rest must hold.
+GOOD = {"model": "m", "maxTurns": 7}
+URL = "http://localhost:1"
+
+WRONG: list[tuple[str, dict[str, Any], list[list[str]], dict[str, Any]]] = [
+    ("unknown", {"maxTurn": 1}, [["agentLs.maxTurn:", "is not a setting", "did you mean maxTurns?"]], {}),
+    ("wrong type", {"effort": 3}, [["agentLs.effort", "string"]], {}),
+    ("null where there is none", {"userInstructions": None}, [["agentLs.userInstructions"]], {}),
+    ("out of range", {"maxToolRoundsPerInput": -1}, [["agentLs.maxToolRoundsPerInput", "greater"]], {}),
+    ("no such mode", {"mode": "yolo"}, [["agentLs.mode", "plan"]], {}),
+    ("two at once", {"mode": 1, "effort": []}, [["agentLs.mode"], ["agentLs.effort"]], {}),
+    ("by its other name", {"max_tool_rounds_per_input": "x"}, [["integer"]], {}),
+    ("a list for a table", {"providers": ["anthropic"]}, [["agentLs.providers"]], {}),
+    (
+        "nested, the rest of the provider holds",
+        {"providers": {"anthropic": {"baseUrl": URL, "headers": {"X": 1}}}},
+        [["agentLs.providers.anthropic.headers.X"]],
+        {"base_url": URL},
+    ),
+    (
+        "nested twice",
+        {"providers": {"anthropic": {"baseUrl": URL, "caFile": 1, "extra": 2}}},
+        [["agentLs.providers.anthropic.caFile"], ["agentLs.providers.anthropic.extra", "is not a setting"]],
+        {"base_url": URL},
+    ),
+    (
+        "one provider of two",
+        {"providers": {"openai": 3, "anthropic": {"baseUrl": URL}}},
+        [["agentLs.providers.openai"]],
+        {"base_url": URL},
+    ),
+]
+
+
+@pytest.mark.req("H2", "R5")
+@pytest.mark.parametrize(
+    ("wrong", "words", "provider"), [row[1:] for row in WRONG], ids=[row[0] for row in WRONG]
+)
+def test_settings_that_are_wrong_are_told_in_words_and_the_rest_holds(
+    wrong: dict[str, Any], words: list[list[str]], provider: dict[str, Any]
+) -> None:
+    settings, problems = parse_settings({**GOOD, **wrong})
+    assert (settings.model, settings.max_turns) == ("m", 7)
+    assert len(problems) == len(words)
+    for problem, expected in zip(sorted(problems), sorted(words), strict=True):
+        assert all(word in problem for word in expected), problem
+        assert problem.endswith("it is ignored")
+    for name, value in provider.items():
+        assert getattr(settings.providers["anthropic"], name) == value
+
+
+@pytest.mark.req("H2", "R5")
+async def test_settings_of_the_editor_reach_the_sessions_and_what_is_wrong_is_shown_to_the_user(
+    tmp_path: Path,
+) -> None:
+    async with server_process() as server:
+        editor = Editor(server.client)
+        await editor.start(tmp_path, mode="plan", effort="high", maxTurn=1, providers={"openai": {"x": 1}})
+        created = await server.client.request(
+            "agent/newSession", {"clientKey": new_key(), "provider": "walkthrough"}
+        )
+        assert (created["session"]["mode"], created["session"]["effort"]) == ("plan", "high")
+        shown = [
+            message["params"]["message"]
+            for message in server.client.received
+            if message.get("method") == "window/showMessage"
+        ]
+    assert [problem.split(":")[0] for problem in shown] == ["agentLs.providers.openai.x", "agentLs.maxTurn"]
+
+
+def test_settings_that_are_parsed_leave_what_they_were_given_as_it_was() -> None:
+    raw = {"providers": {"anthropic": {"caFile": 1}}, "nope": 1}
+    parse_settings(raw)
+    assert raw == {"providers": {"anthropic": {"caFile": 1}}, "nope": 1}

@@ -1,0 +1,238 @@
+"""Killed between a write and the event that tells of it: the log announced the write, so no hunk is lost."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import anyio
+import pytest
+
+from agent_ls.app.ledgers import UNSETTLED
+from agent_ls.app.stored import PREIMAGE_MAX_BYTES
+from agent_ls.loop.events import FileChange, ToolCallEnd, Warning
+from tests.durability.bench import DyingHost, pending, told, turn, words, workbench
+from tests.support.fake_editor_host import FakeEditorHost
+from tests.support.loopback import Answer, AnthropicServer, OpenAIResponsesServer, ToolCall
+
+pytestmark = pytest.mark.req("R3", "H6")
+
+TEXT = "one\ntwo\nthree\nfour\n"
+
+
+def edit(old: str, new: str, name: str = "a.txt") -> ToolCall:
+    return ToolCall("edit_file", {"file_path": name, "old_string": old, "new_string": new})
+
+
+def read(name: str = "a.txt") -> ToolCall:
+    return ToolCall("read_file", {"file_path": name})
+
+
+def patch(*lines: str) -> ToolCall:
+    return ToolCall("apply_patch", {"patch": "\n".join(("*** Begin Patch", *lines, "*** End Patch", ""))})
+
+
+class Crash:
+    """A session in `project` of which only what `host` kept at its death goes on."""
+
+    def __init__(self, tmp_path: Path, when: str, *calls: ToolCall, shown: str | None = None) -> None:
+        self.project = tmp_path / "project"
+        self.project.mkdir()
+        self.file = self.project / "a.txt"
+        self.file.write_text(TEXT)
+        texts = {} if shown is None else {str(self.file): shown}
+        self.host = DyingHost(tmp_path / "state", when, texts)
+        self.session_id = ""
+        self._state = tmp_path / "state"
+        self._calls = calls
+
+    async def happen(self) -> None:
+        """Everything after the death is taken back: files are as they were at that moment."""
+        at_death: dict[Path, bytes] = {}
+
+        def look() -> None:
+            at_death.clear()
+            at_death.update({path: path.read_bytes() for path in self.project.iterdir()})
+
+        self.host.on_death = look
+        answers: list[Answer] = [*([call] for call in self._calls), "Done."]
+        wire = OpenAIResponsesServer if self._calls[-1].name == "apply_patch" else AnthropicServer
+        with wire(answers) as provider:
+            async with workbench(self._state, provider, self.host) as bench:
+                live = await bench.new_session(workspace_folder=str(self.project))
+                self.session_id = live.session.id
+                await turn(live, "Go.")
+        assert self.host.left.is_dir(), "the moment never came"
+        for path in self.project.iterdir():
+            path.unlink()
+        for path, data in at_death.items():
+            path.write_bytes(data)
+
+
+def changes(events: Sequence[object]) -> list[FileChange]:
+    return [event for event in events if isinstance(event, FileChange)]
+
+
+def unsettled(events: Sequence[object]) -> list[str]:
+    return [event.message for event in events if isinstance(event, Warning) and event.code == UNSETTLED]
+
+
+CHANGES = [
+    pytest.param(
+        [read(), edit("two\n", "TWO\n")], "modify", {"a.txt": ["pending: two| > TWO|"]}, id="modified"
+    ),
+    pytest.param([read(), edit("two\n", "")], "modify", {"a.txt": ["pending: two| > "]}, id="line deleted"),
+    pytest.param(
+        [ToolCall("write_file", {"file_path": "b.txt", "content": "new\n"})],
+        "create",
+        {"b.txt": ["pending:  > new|"]},
+        id="created",
+    ),
+    pytest.param(
+        [read(), patch("*** Delete File: a.txt")],
+        "delete",
+        {"a.txt": ["pending: one|two|three|four| > "]},
+        id="deleted",
+    ),
+    pytest.param(
+        [read(), edit("two\n", "TWO\n"), edit("four\n", "FOUR\n")],
+        "modify",
+        {"a.txt": ["pending: two| > TWO|", "pending: four| > FOUR|"]},
+        id="a second edit beside a first",
+    ),
+    pytest.param(
+        [read(), edit("two\n", ""), edit("one\n", "0\n0.5\n1\n")],
+        "modify",
+        {"a.txt": ["pending: one| > 0|0.5|1|", "pending: two| > "]},
+        id="a first edit moved by a second",
+    ),
+]
+
+
+@pytest.mark.parametrize(("calls", "action", "hunks"), CHANGES)
+async def test_a_write_that_was_never_told_is_filed_when_the_session_is_opened_again(
+    calls: list[ToolCall], action: str, hunks: dict[str, list[str]], tmp_path: Path
+) -> None:
+    crash = Crash(tmp_path, "written", *calls)
+    await crash.happen()
+    with AnthropicServer([]) as provider:
+        async with workbench(crash.host.left, provider) as bench:
+            live = await bench.open_session(crash.session_id)
+            events = told(live)
+            last = changes(events)[-1]
+            assert last.action == action
+            assert [event.call_id for event in changes(events)].count(last.call_id) == 1
+            ends = [event.call_id for event in events if isinstance(event, ToolCallEnd)]
+            assert events.index(last) < len(events) - len(ends)
+            assert last.call_id == ends[-1]
+            for name, expected in hunks.items():
+                assert words(pending(bench, crash.project / name)) == expected
+            assert unsettled(events) == []
+        async with workbench(crash.host.left, provider) as bench:
+            live = await bench.open_session(crash.session_id)
+            assert len(changes(told(live))) == len(changes(events))
+            _, refused = await bench.review.review(verdict="undo", session_id=crash.session_id)
+            assert refused == []
+    assert {path.name: path.read_text() for path in crash.project.iterdir()} == {"a.txt": TEXT}
+
+
+@pytest.mark.parametrize("when", ["planned", "written"])
+async def test_an_announced_write_that_never_happened_is_forgotten(when: str, tmp_path: Path) -> None:
+    crash = Crash(tmp_path, when, read(), edit("two\n", "TWO\n"))
+    await crash.happen()
+    crash.file.write_text(TEXT)  # killed before it; or the user has taken it back since
+    with AnthropicServer([]) as provider:
+        async with workbench(crash.host.left, provider) as bench:
+            events = told(await bench.open_session(crash.session_id))
+            assert (changes(events), unsettled(events)) == ([], [])
+            assert pending(bench, crash.file) == []
+    assert crash.file.read_text() == TEXT
+
+
+async def test_a_file_that_is_neither_as_before_nor_as_planned_is_named_and_left_alone(
+    tmp_path: Path,
+) -> None:
+    crash = Crash(tmp_path, "written", read(), edit("two\n", "TWO\n"))
+    await crash.happen()
+    crash.file.write_text("one\nTWO\nthree, by hand\nfour\n")
+    with AnthropicServer([]) as provider:
+        for _ in range(2):
+            async with workbench(crash.host.left, provider) as bench:
+                events = told(await bench.open_session(crash.session_id))
+                (warning,) = unsettled(events)
+                assert str(crash.file) in warning
+                assert (changes(events), pending(bench, crash.file)) == ([], [])
+    assert crash.file.read_text() == "one\nTWO\nthree, by hand\nfour\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "call"),
+    [
+        pytest.param(TEXT.encode() + b"x" * PREIMAGE_MAX_BYTES, edit("two\n", "TWO\n"), id="large"),
+        pytest.param(b"\0\1", patch("*** Delete File: a.txt"), id="binary"),
+    ],
+)
+async def test_a_file_whose_earlier_text_is_not_kept_is_named_and_its_change_is_no_hunk(
+    before: bytes, call: ToolCall, tmp_path: Path
+) -> None:
+    crash = Crash(tmp_path, "written", read(), call)
+    crash.file.write_bytes(before)
+    await crash.happen()
+    with AnthropicServer([]) as provider:
+        async with workbench(crash.host.left, provider) as bench:
+            events = told(await bench.open_session(crash.session_id))
+            (warning,) = unsettled(events)
+            assert str(crash.file) in warning
+            assert "not known" in warning
+            assert changes(events) == []
+
+
+@pytest.mark.req("H4")
+@pytest.mark.parametrize("is_still_open", [True, False])
+async def test_an_edit_of_an_open_document_is_filed_if_the_editor_still_has_it(
+    is_still_open: bool, tmp_path: Path
+) -> None:
+    shown = f"unsaved\n{TEXT}"
+    crash = Crash(tmp_path, "applied", read(), edit("two\n", "TWO\n"), shown=shown)
+    await crash.happen()
+    edited = shown.replace("two", "TWO")
+    assert crash.host.text(str(crash.file)) == edited
+    survivor = FakeEditorHost({str(crash.file): edited} if is_still_open else {})
+    with AnthropicServer([]) as provider:
+        async with workbench(crash.host.left, provider, survivor) as bench:
+            events = told(await bench.open_session(crash.session_id))
+            assert len(changes(events)) == is_still_open
+            assert words(pending(bench, crash.file)) == ["pending: two| > TWO|"] * is_still_open
+            # Closed without saving, its file is as if nobody had edited it; but what the call was to replace
+            # was never on disk either, so that cannot be told from a change by somebody else.
+            assert len(unsettled(events)) == (not is_still_open)
+    assert crash.file.read_text() == TEXT
+
+
+async def test_a_call_that_ended_leaves_nothing_to_be_settled(tmp_path: Path) -> None:
+    crash = Crash(tmp_path, "planned", read(), edit("two\n", "TWO\n"), edit("three\n", "3\n"))
+    await crash.happen()
+    with AnthropicServer([]) as provider:
+        async with workbench(crash.host.left, provider) as bench:
+            events = told(await bench.open_session(crash.session_id))
+            assert len(changes(events)) == 1
+            assert words(pending(bench, crash.file)) == ["pending: two| > TWO|"]
+            assert unsettled(events) == []
+
+
+async def test_what_a_killed_process_had_half_written_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    crash = Crash(tmp_path, "planned", read(), edit("two\n", "TWO\n"))
+    await crash.happen()
+    dead = await anyio.run_process([sys.executable, "-c", "import os; print(os.getpid())"])
+    pid = int(dead.stdout)
+    log = next(crash.host.left.glob("workspaces/*/sessions/*/log.jsonl"))
+    log.write_bytes(log.read_bytes().replace(b'"pid":%d' % os.getpid(), b'"pid":%d' % pid))
+    kept = {f".agent-ls-{os.getpid()}-0.tmp", ".agent-ls-0.tmp", f"agent-ls-{pid}-0.tmp"}
+    for name in {*kept, f".agent-ls-{pid}-0.tmp"}:
+        (crash.project / name).write_text("half")
+    with AnthropicServer([]) as provider:
+        async with workbench(crash.host.left, provider) as bench:
+            await bench.open_session(crash.session_id)
+    assert {path.name for path in crash.project.iterdir()} == {*kept, "a.txt"}

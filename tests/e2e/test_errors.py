@@ -1,0 +1,204 @@
+"""What goes wrong between a provider and the real server, as the editor is told: once, clearly, in the right state."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.framed_client import ServerProcess, server_process
+from tests.support.loopback import (
+    Answer,
+    AnthropicServer,
+    CutStream,
+    DropConnection,
+    ErrorReply,
+    MidStreamError,
+    OpenAIResponsesServer,
+    Text,
+    ToolCall,
+)
+
+SERVERS: dict[str, type[AnthropicServer | OpenAIResponsesServer]] = {
+    "anthropic": AnthropicServer,
+    "openai": OpenAIResponsesServer,
+}
+KEY = "sk-test-loopback"
+SOON = {"retry-after-ms": "20"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """`errors` are the kinds that one of them may have ("" where none is told), `delays_ms` those of the retries.
+
+    `closes`: the session is CLOSED after it, and IDLE again once it is opened again (000 appendix B).
+    """
+
+    name: str
+    answers: Sequence[Answer]
+    errors: tuple[str, ...] = ()
+    closes: bool = False
+    delays_ms: tuple[int, ...] = ()
+    words: str = ""
+
+
+CASES = (
+    Case("wrong key", [ErrorReply(401)], ("authentication",), closes=True, words="key"),
+    Case("no access", [ErrorReply(403)], ("access_denied",), closes=True),
+    Case("unknown model", [ErrorReply(404)], ("not_found",), closes=True, words="model"),
+    Case("429 for good", [ErrorReply(429, headers=SOON)] * 3, ("rate_limit",), delays_ms=(20, 20)),
+    Case("429 once", [ErrorReply(429, headers={"retry-after": "0"}), "Here."], delays_ms=(0,)),
+    Case(
+        "429 for too long",
+        [ErrorReply(429, headers={"retry-after": "3600"})],
+        ("rate_limit",),
+        words="60 minutes",
+    ),
+    Case("529 for good", [ErrorReply(529, headers=SOON)] * 3, ("overloaded", "server"), delays_ms=(20, 20)),
+    Case("529 once", [ErrorReply(529, headers=SOON), "Here."], delays_ms=(20,)),
+    Case("a cut stream", [[Text("Half a sen"), CutStream()]], ("stream",)),
+    Case("a lost connection", [[Text("Half a sen"), DropConnection()]], ("network", "stream")),
+    Case("an error in the stream", [[Text("Half a sen"), MidStreamError()]], ("overloaded", "server")),
+    Case("arguments that are no JSON", [[ToolCall("read_file", '{"file_path": "a')], "Here."]),
+)
+
+
+@asynccontextmanager
+async def editing(folder: Path, **urls: str) -> AsyncIterator[tuple[Editor, ServerProcess]]:
+    """An editor at a server that knows these providers, by address."""
+    env = {f"{name.upper()}_BASE_URL": url for name, url in urls.items()}
+    env |= {f"{name.upper()}_API_KEY": KEY for name in urls}
+    async with server_process(env=env) as server:
+        editor = Editor(server.client)
+        await editor.start(folder)
+        yield editor, server
+        told = server.log + json.dumps(server.client.received)
+        assert KEY not in told
+        assert "Traceback" not in told
+
+
+def events_of(editor: Editor, session_id: str, kind: str) -> list[dict[str, Any]]:
+    return [
+        event["data"]
+        for event in editor.client.events
+        if event["sessionId"] == session_id and event["kind"] == kind
+    ]
+
+
+async def said(editor: Editor, session_id: str, text: str) -> str:
+    """Sends it, and waits for the end of its turn: the reason."""
+    start = len(editor.client.received)
+    await editor.submit(session_id, text)
+
+    def has_ended(message: dict[str, Any]) -> bool:
+        return _kind(message) == "processing_end" and message["params"]["sessionId"] == session_id
+
+    reason: str = (await editor.client.wait_for(has_ended, after=start))["params"]["data"]["reason"]
+    return reason
+
+
+def _kind(message: dict[str, Any]) -> str:
+    """Of an event, "" for all else."""
+    return str(message["params"]["kind"]) if message.get("method") == "agent/event" else ""
+
+
+@pytest.mark.req("R1", "R5", "T1", "U8", "L3")
+@pytest.mark.parametrize("name", SERVERS)
+async def test_each_failure_is_told_once_and_leaves_the_session_as_appendix_b_says(
+    name: str, tmp_path: Path
+) -> None:
+    answers: list[Answer] = []
+    for case in CASES:
+        answers += [*case.answers, "Well again."]
+    with SERVERS[name](answers) as provider:
+        async with editing(tmp_path, **{name: provider.base_url}) as (editor, _):
+            for case in CASES:
+                try:
+                    await check(editor, name, case)
+                except AssertionError as error:
+                    error.add_note(f"the case is {case.name!r} of {name}")
+                    raise
+        assert len(provider.requests) == len(answers)
+
+
+async def check(editor: Editor, name: str, case: Case) -> None:
+    session_id = await editor.new_session(provider=name)
+    start = len(editor.client.received)
+    reason = await said(editor, session_id, "Hello?")
+    assert reason == ("error" if case.errors else "completed")
+    errors = events_of(editor, session_id, "error")
+    assert len(errors) == bool(case.errors), errors
+    retries = events_of(editor, session_id, "retry")
+    assert tuple(retry["delayMs"] for retry in retries) == case.delays_ms
+    assert [retry["attempt"] for retry in retries] == list(range(1, len(retries) + 1))
+    for error in errors:
+        assert error["errorKind"] in case.errors
+        assert error["message"] and error["hint"]
+        assert error["retryable"] is not case.closes
+        assert case.words in error["message"] + error["hint"]
+    for result in events_of(editor, session_id, "tool_call_end"):  # the model is told, and nobody else
+        assert (result["isError"], result["errorKind"]) == (True, "validation")
+        assert "JSON" in result["output"]
+    if case.closes:
+        ended = await editor.client.wait_for(lambda m: _kind(m) == "session_end", after=start)
+        assert ended["params"]["data"] == {"state": "CLOSED", "reason": "error"}
+    states = [data["state"] for data in events_of(editor, session_id, "state")]
+    assert states == ["PROCESSING", "CLOSED" if case.closes else "IDLE"]
+
+    resumed = await editor.subscribe(session_id)
+    assert resumed["session"]["state"] == "IDLE"
+    assert not resumed["openParts"]
+    assert await said(editor, session_id, "And now?") == "completed"
+    assert events_of(editor, session_id, "assistant_text_end")[-1]["text"] == "Well again."
+
+
+@pytest.mark.req("R1", "U8")
+async def test_an_address_where_nothing_listens_is_tried_again_and_then_told_once(tmp_path: Path) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        async with editing(tmp_path, anthropic=url, openai=f"{url}/v1") as (editor, _):
+            ids = {name: await editor.new_session(provider=name) for name in SERVERS}
+            async with anyio.create_task_group() as tasks:
+                for session_id in ids.values():
+                    tasks.start_soon(said, editor, session_id, "Anybody?")
+            for session_id in ids.values():
+                (error,) = events_of(editor, session_id, "error")
+                assert (error["errorKind"], error["retryable"]) == ("network", True)
+                assert "connect" in error["message"]
+                retries = events_of(editor, session_id, "retry")
+                assert [retry["errorKind"] for retry in retries] == ["network"] * 2
+                assert all(retry["delayMs"] > 0 for retry in retries)
+                assert (await editor.subscribe(session_id))["session"]["state"] == "IDLE"
+
+
+@pytest.mark.req("R1", "L3")
+async def test_a_session_closed_by_a_wrong_key_goes_on_in_a_server_that_has_the_right_one(
+    tmp_path: Path,
+) -> None:
+    with AnthropicServer(["At last."], key="the right one") as provider:
+        url = {"ANTHROPIC_BASE_URL": provider.base_url}
+        async with server_process(env={**url, "ANTHROPIC_API_KEY": "a wrong one"}) as server:
+            editor = Editor(server.client)
+            await editor.start(tmp_path)
+            session_id = await editor.new_session(provider="anthropic")
+            assert await said(editor, session_id, "Hello?") == "error"
+            await editor.client.event("session_end")
+            await editor.client.shut_down()
+            assert await server.exit_code() == 0
+        async with server_process(env={**url, "ANTHROPIC_API_KEY": "the right one"}) as server:
+            editor = Editor(server.client)
+            await editor.start(tmp_path)
+            resumed = await editor.subscribe(session_id)
+            assert resumed["session"]["state"] == "IDLE"
+            assert [e["kind"] for e in resumed["events"]].count("error") == 1
+            assert await said(editor, session_id, "And now?") == "completed"
+        assert [request.status for request in provider.requests] == [401, 200]

@@ -1,0 +1,104 @@
+"""The writing end of the connection, over a real pipe and a real socket: nothing is lost, nobody is blocked."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import TypeAlias
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from agent_ls.server.io import ThreadWriter
+
+DEADLINE_S = 30.0
+
+Kind: TypeAlias = Callable[[], AbstractContextManager[tuple[int, int]]]
+
+
+@contextmanager
+def pipe() -> Iterator[tuple[int, int]]:
+    reader, writer = os.pipe()
+    try:
+        yield reader, writer
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
+@contextmanager
+def connection() -> Iterator[tuple[int, int]]:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        yield theirs.fileno(), ours.fileno()
+
+
+KINDS = pytest.mark.parametrize("kind", [pipe, connection], ids=["pipe", "socket"])
+
+
+def read_exactly(reader: int, count: int) -> bytes:
+    data = b""
+    while len(data) < count:
+        data += os.read(reader, count - len(data))
+    return data
+
+
+@KINDS
+@pytest.mark.req("E4")
+async def test_what_is_written_while_nobody_reads_comes_whole_and_in_order(kind: Kind) -> None:
+    pieces = [b"%07d," % n * (n % 50 + 1) for n in range(3000)]
+    with kind() as (reader, fd):
+        writer = ThreadWriter(fd, lambda: None)
+        for piece in pieces:
+            writer.write(piece)
+        assert writer.waiting_bytes
+        whole = b"".join(pieces)
+        with anyio.fail_after(DEADLINE_S):
+            assert await anyio.to_thread.run_sync(read_exactly, reader, len(whole)) == whole
+            await writer.drain()
+        writer.close()
+
+
+@KINDS
+async def test_small_piece_when_the_other_side_keeps_up_is_there_when_write_returns(kind: Kind) -> None:
+    with kind() as (reader, fd):
+        writer = ThreadWriter(fd, lambda: None)
+        writer.write(b"event")
+        assert writer.waiting_bytes == 0
+        assert os.read(reader, 100) == b"event"
+        writer.close()
+
+
+@KINDS
+async def test_descriptor_of_a_writer_stays_a_blocking_one(kind: Kind) -> None:
+    with kind() as (_, fd):
+        writer = ThreadWriter(fd, lambda: None)
+        writer.write(b"event")
+        assert os.get_blocking(fd)
+        writer.close()
+
+
+async def test_other_side_that_is_gone_is_told_once() -> None:
+    reader, fd = os.pipe()
+    os.close(reader)
+    told = 0
+    broken = anyio.Event()
+
+    def on_broken() -> None:
+        nonlocal told
+        told += 1
+        broken.set()
+
+    writer = ThreadWriter(fd, on_broken)
+    for _ in range(3):
+        writer.write(b"event")
+    with anyio.fail_after(DEADLINE_S):
+        await broken.wait()
+        await writer.drain()
+    writer.write(b"more")
+    assert (told, writer.waiting_bytes) == (1, 0)
+    writer.close()
+    os.close(fd)

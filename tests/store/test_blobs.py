@@ -1,0 +1,33 @@
+"""Bytes beside a log: there whole or not at all, and never mistaken for others."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from agent_ls.store import blobs
+
+pytestmark = pytest.mark.req("R3", "R7")
+
+
+def test_what_is_kept_comes_back_by_its_name_and_belongs_to_the_user_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "session" / "blobs"
+    names = [blobs.keep(folder, data) for data in (b"", b"one\r\n\0", b"one\r\n\0")]
+    assert [blobs.kept(folder, name) for name in names] == [b"", b"one\r\n\0", b"one\r\n\0"]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(set(names))
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+
+
+@pytest.mark.parametrize("name", ["", "0" * 64, "../log.jsonl", "lock"])
+def test_what_was_never_kept_is_not_there(name: str, tmp_path: Path) -> None:
+    (tmp_path / "lock").write_bytes(b"x")
+    assert blobs.kept(tmp_path, name) is None
+
+
+def test_a_damaged_one_is_not_taken_for_what_it_was(tmp_path: Path) -> None:
+    name = blobs.keep(tmp_path, b"whole")
+    (tmp_path / name).write_bytes(b"who")
+    assert blobs.kept(tmp_path, name) is None
