@@ -1,0 +1,56 @@
+// Builds out/: the extension (node), its webview (browser), and with --tests the unit tests. Needs no network.
+import { build, context } from "esbuild";
+import { copyFileSync, readdirSync, rmSync } from "node:fs";
+
+const flags = new Set(process.argv.slice(2));
+const production = flags.has("--production");
+const shared = { bundle: true, sourcemap: !production, minify: production, logLevel: "warning" };
+
+const builds = [
+  {
+    ...shared,
+    entryPoints: ["src/extension.ts"],
+    outfile: "out/extension.js",
+    platform: "node",
+    format: "cjs",
+    target: "node20",
+    external: ["vscode"],
+    // The package's "default" files are CommonJS with a factory around them that no bundler can follow.
+    mainFields: ["module", "main"],
+  },
+  {
+    ...shared,
+    entryPoints: ["src/webview/main.ts", "src/webview/style.css"],
+    outdir: "out/webview",
+    platform: "browser",
+    format: "iife",
+    target: "es2022",
+    loader: { ".ttf": "file" },
+    assetNames: "[name]",
+  },
+];
+
+if (production) {
+  rmSync("out", { recursive: true, force: true });
+  copyFileSync("../LICENSE", "LICENSE");
+}
+
+if (flags.has("--tests")) {
+  rmSync("out/test", { recursive: true, force: true });
+  builds.push({
+    ...shared,
+    entryPoints: readdirSync("src/test/unit").map((name) => `src/test/unit/${name}`),
+    outdir: "out/test",
+    platform: "node",
+    format: "cjs",
+    target: "node20",
+    external: ["vscode", "jsdom", "axe-core"],
+    outExtension: { ".js": ".cjs" },
+  });
+}
+
+if (flags.has("--watch")) {
+  for (const options of builds) await (await context(options)).watch();
+} else {
+  await Promise.all(builds.map((options) => build(options)));
+}

@@ -1,0 +1,39 @@
+// One lint for all of the extension; warnings fail it (npm run lint).
+import tseslint from "typescript-eslint";
+
+export default tseslint.config(
+  { ignores: ["out/", "node_modules/", "**/*.mjs"] },
+  ...tseslint.configs.strictTypeChecked,
+  ...tseslint.configs.stylisticTypeChecked,
+  {
+    languageOptions: {
+      parserOptions: {
+        project: ["tsconfig.json", "src/webview/tsconfig.json", "src/test/tsconfig.json"],
+        tsconfigRootDir: import.meta.dirname,
+      },
+    },
+    rules: {
+      "max-lines": ["error", { max: 250 }],
+      eqeqeq: "error",
+      // Numbers in sentences need no String() around them.
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+      "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_" }],
+      "@typescript-eslint/switch-exhaustiveness-check": "error",
+    },
+  },
+  {
+    // What runs in the browser knows no editor and no process; it talks by messages only.
+    files: ["src/webview/**"],
+    rules: { "no-restricted-imports": ["error", { patterns: ["vscode", "vscode-*", "node:*", "../client*", "../ctx*"] }] },
+  },
+  {
+    // Pure parts: they are tested without an editor.
+    files: ["src/protocol.ts", "src/snapshot.ts", "src/events.ts", "src/requests.ts", "src/items.ts", "src/parts.ts", "src/folds.ts", "src/seams.ts", "src/session.ts", "src/recovery.ts", "src/review/model.ts", "src/chat/feed.ts", "src/chat/views.ts"],
+    rules: { "no-restricted-imports": ["error", { paths: ["vscode"], patterns: ["node:*", "vscode-*"] }] },
+  },
+  {
+    // node:test collects what test() returns by itself.
+    files: ["src/test/**"],
+    rules: { "@typescript-eslint/no-floating-promises": "off" },
+  },
+);

@@ -1,0 +1,79 @@
+// Decides what a webview is sent: all when it is new, then what changed, of a text that grows only the new piece. Pure.
+import type { Item, Snapshot, TextItem } from "../items";
+import { drain } from "../snapshot";
+import type { ToView } from "../webview/messages";
+import { type ViewContext, itemView, sessionView } from "./views";
+
+const PAGE = 100; // items; what a person scrolls back through at a time
+
+interface Sent {
+  readonly revision: number;
+  readonly chars: number;
+}
+
+export class Feed {
+  private first = 0;
+  private readonly sent = new Map<string, Sent>();
+  private sentSession = "";
+
+  constructor(private readonly context: ViewContext) {}
+
+  /** Everything that a view needs which knows nothing: the newest page. */
+  reset(s: Snapshot): ToView {
+    drain(s);
+    this.sent.clear();
+    this.first = Math.max(0, s.items.length - PAGE);
+    const session = sessionView(s);
+    this.sentSession = JSON.stringify(session);
+    return { type: "reset", session, items: this.views(s, s.items.slice(this.first)), first: this.first };
+  }
+
+  /** The page before the first item that the view has. */
+  earlier(s: Snapshot, before: number): ToView {
+    const from = Math.max(0, before - PAGE);
+    const items = this.views(s, s.items.slice(from, before));
+    this.first = Math.min(this.first, from);
+    return { type: "earlier", items, first: from };
+  }
+
+  /** What changed since the last message; undefined when the view has it all. */
+  update(s: Snapshot): ToView | undefined {
+    const appends: { id: string; text: string; open: boolean }[] = [];
+    const whole: Item[] = [];
+    for (const item of drain(s)) {
+      if (item.index < this.first) continue;
+      const piece = this.piece(item);
+      if (piece === undefined) whole.push(item);
+      else appends.push({ id: item.id, ...piece });
+    }
+    const session = sessionView(s);
+    const told = JSON.stringify(session);
+    const isNew = told !== this.sentSession;
+    this.sentSession = told;
+    if (whole.length === 0 && appends.length === 0 && !isNew) return undefined;
+    return { type: "update", session: isNew ? session : null, items: this.views(s, whole), appends };
+  }
+
+  private views(s: Snapshot, items: readonly Item[]) {
+    for (const item of items) if (isText(item)) this.remember(item);
+    return items.map((item) => itemView(item, s, this.context));
+  }
+
+  private remember(item: TextItem): void {
+    this.sent.set(item.id, { revision: item.part.revision, chars: item.part.text.length });
+  }
+
+  /** The new end of a text that was sent before and only grew. */
+  private piece(item: Item): { text: string; open: boolean } | undefined {
+    if (!isText(item)) return undefined;
+    const sent = this.sent.get(item.id);
+    const { part } = item;
+    if (sent?.revision !== part.revision || part.interrupted) return undefined;
+    this.remember(item);
+    return { text: part.text.slice(sent.chars), open: part.open };
+  }
+}
+
+function isText(item: Item): item is TextItem {
+  return item.kind === "text" || item.kind === "reasoning";
+}

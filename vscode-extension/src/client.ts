@@ -1,0 +1,143 @@
+// The connection: starts the server, syncs every file, sends requests. It does not know sessions.
+import { homedir } from "node:os";
+import * as vscode from "vscode";
+import { CloseAction, ErrorAction, type FeatureState, LanguageClient, RevealOutputChannelOn, type StaticFeature } from "vscode-languageclient/node";
+import type { Log } from "./logger";
+import { ABILITIES, type AgentEvent, EVENT_METHOD, type Notifications, type Problem } from "./protocol";
+import type { Method, Requests } from "./requests";
+import type { Connection } from "./seams";
+import { type Command, SECTION, findCommand, serverSettings } from "./settings";
+
+/** Tells the server that we speak agent/*, and in which version. */
+class AgentFeature implements StaticFeature {
+  fillClientCapabilities(capabilities: { experimental?: unknown }): void {
+    capabilities.experimental = { ...(capabilities.experimental as object | undefined), [SECTION]: ABILITIES };
+  }
+
+  initialize(): void {
+    // Nothing to register: whether the server speaks agent/* shows in its answers.
+  }
+
+  getState(): FeatureState {
+    return { kind: "static" };
+  }
+
+  clear(): void {
+    // Holds nothing.
+  }
+}
+
+/** A failure as problemOf reads it. */
+class ProblemError extends Error {
+  readonly data: { readonly hint?: string };
+
+  constructor(problem: Problem) {
+    super(problem.message);
+    this.data = { ...(problem.hint !== undefined && { hint: problem.hint }) };
+  }
+}
+
+export class Client implements Connection, vscode.Disposable {
+  /** A message of the server. */
+  onEvent: (event: AgentEvent) => void = () => undefined;
+  /** The server has ended; with a problem when nobody asked it to. */
+  onExit: (problem?: Problem) => void = () => undefined;
+  /** The server was started and has answered. */
+  onStart: () => void = () => undefined;
+
+  private starting: Promise<LanguageClient> | undefined;
+  private running: LanguageClient | undefined;
+  private stopping = false;
+
+  constructor(
+    private readonly extensionPath: string,
+    private readonly log: Log,
+  ) {}
+
+  get isRunning(): boolean {
+    return this.running !== undefined;
+  }
+
+  async request<M extends Method>(method: M, params: Requests[M]["params"]): Promise<Requests[M]["result"]> {
+    const client = await this.start();
+    return client.sendRequest<Requests[M]["result"]>(method, params);
+  }
+
+  /** Sent only while the server runs: nothing is started for it. */
+  notify<N extends keyof Notifications>(method: N, params: Notifications[N]): void {
+    this.running?.sendNotification(method, params).catch((error: unknown) => {
+      this.log.warn(`${method}: ${String(error)}`);
+    });
+  }
+
+  /** Ends the server, as closing the window does. */
+  async stop(): Promise<void> {
+    const client = this.running;
+    if (!client) return;
+    this.stopping = true;
+    try {
+      await client.stop();
+    } finally {
+      this.stopping = false;
+      this.ended();
+    }
+  }
+
+  dispose(): void {
+    void this.stop();
+  }
+
+  private start(): Promise<LanguageClient> {
+    this.starting ??= this.launch().catch((error: unknown) => {
+      this.starting = undefined;
+      throw error;
+    });
+    return this.starting;
+  }
+
+  private async launch(): Promise<LanguageClient> {
+    const command = findCommand(this.extensionPath);
+    if (!("program" in command)) throw new ProblemError(command);
+    this.log.info(`starting ${[command.program, ...command.args].join(" ")}`);
+    const client = this.make(command);
+    client.registerFeature(new AgentFeature());
+    client.onNotification(EVENT_METHOD, (event: AgentEvent) => { this.onEvent(event); });
+    try {
+      await client.start();
+    } catch (error) {
+      this.log.error(String(error));
+      throw new ProblemError({ message: `The server ${command.program} did not start.`, hint: "See agent-ls: Show Log." });
+    }
+    this.running = client;
+    this.onStart();
+    return client;
+  }
+
+  private make({ program, args }: Command): LanguageClient {
+    const cwd = vscode.workspace.workspaceFolders?.find((folder) => folder.uri.scheme === "file")?.uri.fsPath ?? homedir();
+    const server = { command: program, args: [...args], options: { cwd } };
+    return new LanguageClient(SECTION, "agent-ls", server, {
+      // Every file, whatever its language: the agent reads and edits what is open, not what is saved.
+      documentSelector: [{ scheme: "file" }],
+      initializationOptions: { [SECTION]: serverSettings() },
+      outputChannel: this.log,
+      traceOutputChannel: this.log,
+      revealOutputChannelOn: RevealOutputChannelOn.Never,
+      initializationFailedHandler: () => false,
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue, handled: true }),
+        closed: () => {
+          // Starting again is the sessions' affair: they know whether there is something to go on with.
+          if (!this.stopping) this.ended({ message: "The server ended unexpectedly.", hint: "See agent-ls: Show Log." });
+          return { action: CloseAction.DoNotRestart, handled: true };
+        },
+      },
+    });
+  }
+
+  private ended(problem?: Problem): void {
+    const wasRunning = this.running !== undefined;
+    this.running = this.starting = undefined;
+    if (wasRunning) this.onExit(problem);
+  }
+}

@@ -1,0 +1,65 @@
+// What the server asks of this window by a `client_request` event, and the one answer that each gets.
+import * as vscode from "vscode";
+import type { Client } from "./client";
+import type { ClientRequest } from "./events";
+import { type Log, inBackground } from "./logger";
+import { type AgentEvent, problemOf } from "./protocol";
+
+type Answerer = (params: unknown) => object | Promise<object>;
+
+interface NamedDocument {
+  readonly uri: string;
+  readonly version?: number;
+}
+
+function openDocument(uri: string): vscode.TextDocument | undefined {
+  const wanted = vscode.Uri.parse(uri).toString();
+  return vscode.workspace.textDocuments.find((document) => document.uri.toString() === wanted);
+}
+
+/** Why it could not be saved; undefined when it is. A document is saved only while it has the version named: then
+ * its unsaved changes are those that the server knows of. */
+async function saveOne({ uri, version }: NamedDocument): Promise<string | undefined> {
+  const document = openDocument(uri);
+  if (!document) return "not open";
+  if (version !== undefined && version !== document.version) return "changed meanwhile";
+  if (!document.isDirty || (await document.save())) return undefined;
+  return "the editor did not save it";
+}
+
+const save: Answerer = async (params) => {
+  const { documents = [] } = params as { documents?: readonly NamedDocument[] };
+  const reasons = await Promise.all(documents.map(saveOne));
+  const each = documents.map(({ uri }, i) => ({ uri, reason: reasons[i] }));
+  return {
+    saved: each.filter(({ reason }) => reason === undefined).map(({ uri }) => uri),
+    failed: each.filter(({ reason }) => reason !== undefined),
+  };
+};
+
+/** The workbench watches the files that it shows and reads them anew by itself. */
+const checkTime: Answerer = () => ({});
+
+const ANSWERERS: ReadonlyMap<string, Answerer> = new Map([["save", save], ["checkTime", checkTime]]);
+
+async function answer(client: Client, event: AgentEvent): Promise<void> {
+  const { requestId, what, params } = event.data as ClientRequest;
+  const answerer = ANSWERERS.get(what);
+  const reply = { sessionId: event.sessionId, requestId };
+  if (!answerer) {
+    await client.request("agent/clientAnswer", { ...reply, error: `this editor cannot do ${what}` });
+    return;
+  }
+  let outcome: { result: object } | { error: string };
+  try {
+    outcome = { result: await answerer(params ?? {}) };
+  } catch (error) {
+    outcome = { error: problemOf(error).message };
+  }
+  await client.request("agent/clientAnswer", { ...reply, ...outcome });
+}
+
+export function answerClientRequest(client: Client, log: Log, event: AgentEvent): void {
+  // Late and second answers are refused by the server: that is for the log, not for the user.
+  inBackground(log, answer(client, event));
+}

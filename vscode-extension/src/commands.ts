@@ -1,0 +1,93 @@
+// The commands: names and what each does, in one table.
+import * as vscode from "vscode";
+import type { ChatPanel } from "./chat/panel";
+import type { Ctx } from "./ctx";
+import { chooseSession, configure } from "./pickers";
+import type { ReviewActions } from "./review/actions";
+import { pendingApprovals } from "./snapshot";
+import type { Terminals } from "./terminal";
+
+interface Parts {
+  readonly ctx: Ctx;
+  readonly panel: ChatPanel;
+  readonly review: ReviewActions;
+  readonly terminals: Terminals;
+}
+
+type Run = (argument?: unknown) => unknown;
+
+function addSelection({ panel }: Parts): Promise<void> | undefined {
+  const editor = vscode.window.activeTextEditor;
+  if (!editor || editor.selection.isEmpty) return undefined;
+  const { document, selection } = editor;
+  const endsAtLineStart = selection.end.character === 0;
+  const endLine = endsAtLineStart ? selection.end.line : selection.end.line + 1;
+  // Whole lines: what the model is told of counts in lines.
+  const text = document.getText(new vscode.Range(selection.start.line, 0, endLine, 0));
+  const label = `${vscode.workspace.asRelativePath(document.uri)}:${selection.start.line + 1}-${endLine}`;
+  const uri = document.uri.toString();
+  panel.attach({ label, part: { type: "selection", uri, startLine: selection.start.line, endLine, text } });
+  return panel.focus();
+}
+
+async function deny({ ctx }: Parts): Promise<void> {
+  const [asked] = pendingApprovals(ctx.sessions.snapshot);
+  if (!asked) return;
+  const reason = await vscode.window.showInputBox({ prompt: `Deny “${asked.summary}”; a reason for the model (may be empty)` });
+  if (reason !== undefined) await ctx.sessions.approve(asked, { decision: "deny", ...(reason !== "" && { reason }) });
+}
+
+async function approve({ ctx }: Parts): Promise<void> {
+  const [asked] = pendingApprovals(ctx.sessions.snapshot);
+  if (asked) await ctx.sessions.approve(asked, { decision: "allow" });
+}
+
+async function restart({ ctx }: Parts): Promise<void> {
+  await ctx.client.stop();
+  await ctx.sessions.resume();
+}
+
+async function newSession({ ctx, panel }: Parts, provider?: string): Promise<void> {
+  // The chat also says why there is none.
+  await ctx.sessions.create(provider === undefined ? {} : { provider });
+  await panel.focus();
+}
+
+async function otherSession({ ctx, panel }: Parts): Promise<void> {
+  if (await chooseSession(ctx.sessions)) await panel.focus();
+}
+
+function table(parts: Parts): Readonly<Record<string, Run>> {
+  const { ctx, panel, review, terminals } = parts;
+  const { sessions } = ctx;
+  return {
+    open: () => panel.focus(),
+    newSession: () => newSession(parts),
+    demo: () => newSession(parts, "walkthrough"),
+    sessions: () => otherSession(parts),
+    stop: () => sessions.interrupt(),
+    closeSession: () => sessions.abort(),
+    unsteer: () => sessions.unsteer(),
+    configure: () => configure(sessions),
+    addSelection: () => addSelection(parts),
+    approve: () => approve(parts),
+    deny: () => deny(parts),
+    keepHunk: (id) => review.judgeHunk("keep", id),
+    undoHunk: (id) => review.judgeHunk("undo", id),
+    showHunk: (id) => review.showHunk(id),
+    keepFile: () => review.judgeFile("keep"),
+    undoFile: () => review.judgeFile("undo"),
+    keepAll: () => review.judgeAll("keep"),
+    undoAll: () => review.judgeAll("undo"),
+    nextHunk: () => review.go(1),
+    previousHunk: () => review.go(-1),
+    terminals: () => terminals.choose(),
+    restart: () => restart(parts),
+    showLog: () => { ctx.log.show(true); },
+  };
+}
+
+export function registerCommands(parts: Parts): vscode.Disposable {
+  const entries = Object.entries(table(parts));
+  return vscode.Disposable.from(...entries.map(([name, run]) => vscode.commands.registerCommand(`agentLs.${name}`, run)));
+}

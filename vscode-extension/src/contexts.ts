@@ -1,0 +1,39 @@
+// Context keys, so that commands and keys are there when they mean something.
+import * as vscode from "vscode";
+import type { ReviewStore } from "./review/store";
+import { isDelta } from "./seams";
+import type { Sessions } from "./session";
+import { activity } from "./snapshot";
+
+export class Contexts implements vscode.Disposable {
+  private readonly told = new Map<string, boolean>();
+  private readonly subscriptions: { dispose(): void }[];
+
+  constructor(
+    private readonly sessions: Sessions,
+    private readonly store: ReviewStore,
+  ) {
+    const update = () => { this.update(); };
+    this.subscriptions = [sessions.listen((change) => { if (!isDelta(change)) update(); }), store.onDidChange(update), vscode.window.onDidChangeActiveTextEditor(update)];
+    this.update();
+  }
+
+  dispose(): void {
+    for (const subscription of this.subscriptions) subscription.dispose();
+  }
+
+  private update(): void {
+    const doing = activity(this.sessions.snapshot);
+    const editor = vscode.window.activeTextEditor;
+    this.set("agentLs.working", doing === "working" || doing === "waiting");
+    this.set("agentLs.waiting", doing === "waiting");
+    this.set("agentLs.hasHunks", this.store.hunks.size > 0);
+    this.set("agentLs.fileHasHunks", editor !== undefined && this.store.uriOf(editor.document) !== undefined);
+  }
+
+  private set(key: string, value: boolean): void {
+    if (this.told.get(key) === value) return;
+    this.told.set(key, value);
+    void vscode.commands.executeCommand("setContext", key, value);
+  }
+}

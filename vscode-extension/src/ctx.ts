@@ -1,0 +1,12 @@
+// What the parts of the extension share.
+import type * as vscode from "vscode";
+import type { Client } from "./client";
+import type { Log } from "./logger";
+import type { Sessions } from "./session";
+
+export interface Ctx {
+  readonly extension: vscode.ExtensionContext;
+  readonly log: Log;
+  readonly client: Client;
+  readonly sessions: Sessions;
+}

@@ -1,0 +1,104 @@
+// Mirrors agent_ls/loop/events.py: the data of each kind of recorded event, as far as a client reads it.
+import type { ApprovalRequest, Decision, HunkState, Scope, State } from "./protocol";
+
+/** A hunk as events tell it. Lines [start, end) from 0; `lines` with their endings. */
+export interface EventHunk {
+  readonly id: string;
+  readonly sessionId: string;
+  readonly turnId: string;
+  readonly callId: string;
+  readonly path: string;
+  readonly uri?: string;
+  readonly what: "content" | "create" | "delete";
+  readonly state: HunkState;
+  readonly baseStart: number;
+  readonly baseEnd: number;
+  readonly start: number;
+  readonly end: number;
+  readonly baseLines: readonly string[];
+  readonly lines: readonly string[];
+}
+
+export interface ToolCallResult {
+  readonly callId: string;
+  readonly name: string;
+  readonly output: string;
+  readonly summary: string;
+  readonly isError: boolean;
+  readonly errorKind: string;
+  readonly durationMs: number;
+  readonly outputChars: number;
+  readonly exitCode?: number | null;
+}
+
+export type FileAction = "create" | "modify" | "delete";
+
+interface PartEnd {
+  readonly partId: string;
+  readonly text: string;
+  readonly interrupted: boolean;
+}
+
+interface Message {
+  readonly message: string;
+}
+
+/** The data of each kind that we fold; other kinds are skipped. */
+export interface EventData {
+  session_start: { readonly provider: string; readonly model: string; readonly resumed: boolean; readonly isWalkthrough: boolean };
+  session_end: { readonly state: State; readonly reason: string };
+  state: { readonly state: State };
+  title: { readonly title: string };
+  user_input: { readonly text: string };
+  processing_end: { readonly reason: string };
+  assistant_text_start: { readonly partId: string };
+  assistant_text_end: PartEnd;
+  reasoning_start: { readonly partId: string };
+  reasoning_end: PartEnd;
+  tool_call_start: { readonly callId: string; readonly name: string; readonly arguments: string; readonly summary: string };
+  tool_call_end: ToolCallResult;
+  steering_queued: { readonly steerId: string; readonly text: string };
+  steering_injected: { readonly steerId: string; readonly text: string };
+  steering_removed: { readonly steerId: string };
+  queue: { readonly items: readonly { readonly queuedId: string; readonly text: string }[] };
+  turn_limit: Message;
+  loop_detection: Message;
+  warning: Message;
+  error: Message & { readonly hint: string };
+  retry: Message & { readonly attempt: number; readonly delayMs: number };
+  usage: {
+    readonly total: { readonly inputTokens: number; readonly outputTokens: number; readonly cacheReadTokens?: number | null };
+    readonly contextTokens: number;
+    readonly contextWindowTokens: number;
+  };
+  file_change: {
+    readonly callId: string;
+    readonly path: string;
+    readonly uri?: string;
+    readonly action: FileAction;
+    readonly added: number;
+    readonly removed: number;
+    readonly diff: string;
+    readonly hunks?: readonly EventHunk[];
+  };
+  hunk_state: { readonly path: string; readonly uri?: string; readonly hunks: readonly EventHunk[] };
+  approval_requested: ApprovalRequest;
+  approval_resolved: {
+    readonly requestId: string;
+    readonly decision: Decision;
+    readonly scope: Scope;
+    readonly decidedBy: string;
+    readonly reason: string;
+  };
+  terminal_open: { readonly terminalId: string; readonly callId: string; readonly title: string; readonly background: boolean };
+  terminal_exit: { readonly terminalId: string; readonly exitCode?: number | null };
+}
+
+export type EventKind = keyof EventData;
+
+/** What `client_request` asks of this client (never recorded). */
+export interface ClientRequest {
+  readonly requestId: string;
+  readonly what: string;
+  readonly params?: unknown;
+}

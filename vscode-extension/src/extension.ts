@@ -1,0 +1,85 @@
+// Activation: puts the parts together. Nothing is shown and no server started before the user asks for it, but for a
+// session that this window was working on when it was closed or reloaded.
+import { randomUUID } from "node:crypto";
+import * as vscode from "vscode";
+import { Inbox } from "./chat/inbox";
+import { ChatPanel } from "./chat/panel";
+import { Client } from "./client";
+import { answerClientRequest } from "./client_requests";
+import { registerCommands } from "./commands";
+import { Contexts } from "./contexts";
+import type { Ctx } from "./ctx";
+import { EditorStateReporter } from "./editor_state";
+import { inBackground, makeLog } from "./logger";
+import { Notifier } from "./notify";
+import { restartDelayMs } from "./recovery";
+import { Remembered } from "./remembered";
+import { ReviewActions } from "./review/actions";
+import { HunkLenses } from "./review/codelens";
+import { Decorations } from "./review/decorations";
+import { ReviewStore } from "./review/store";
+import { Sessions } from "./session";
+import { configuration } from "./settings";
+import { Status } from "./status";
+import { Terminals } from "./terminal";
+
+/** The folder that a new session works in: of the file in front, else the first. */
+function folder(): string | undefined {
+  const active = vscode.window.activeTextEditor?.document.uri;
+  const own = active && vscode.workspace.getWorkspaceFolder(active);
+  const all = vscode.workspace.workspaceFolders ?? [];
+  const chosen = own?.uri.scheme === "file" ? own : all.find((each) => each.uri.scheme === "file");
+  return chosen?.uri.toString();
+}
+
+function connect(ctx: Ctx, state: EditorStateReporter): void {
+  const { client, sessions, log } = ctx;
+  const endsMs: number[] = [];
+  client.onStart = () => { state.restart(); };
+  client.onEvent = (event) => {
+    if (event.kind === "client_request") answerClientRequest(client, log, event);
+    else sessions.onEvent(event);
+  };
+  client.onExit = (problem) => {
+    sessions.onExit(problem);
+    if (!problem || sessions.currentId === undefined) return;
+    const delayMs = restartDelayMs(endsMs, Date.now());
+    endsMs.push(Date.now());
+    if (delayMs !== undefined) setTimeout(() => { if (!client.isRunning) inBackground(log, sessions.resume()); }, delayMs);
+  };
+}
+
+/** Kept for deactivate(), which the editor calls without arguments. */
+let running: Client | undefined;
+
+export function activate(extension: vscode.ExtensionContext): void {
+  const log = makeLog();
+  const client = new Client(extension.extensionPath, log);
+  running = client;
+  const sessions = new Sessions(client, { newKey: randomUUID, folder, configuration });
+  const ctx: Ctx = { extension, log, client, sessions };
+  const state = new EditorStateReporter(client);
+  connect(ctx, state);
+
+  const store = new ReviewStore(sessions);
+  const review = new ReviewActions(store, sessions);
+  const terminals = new Terminals(sessions);
+  const panel = new ChatPanel(ctx, new Inbox(sessions, review, terminals));
+  const remembered = new Remembered(ctx, store);
+  panel.onFirstShow = () => { remembered.reopen(); };
+
+  extension.subscriptions.push(
+    log, client, state, store, terminals, panel, remembered,
+    new Decorations(store),
+    new HunkLenses(store),
+    new Contexts(sessions, store),
+    new Status(sessions, store),
+    new Notifier(sessions, () => panel.isVisible),
+    registerCommands({ ctx, panel, review, terminals }),
+  );
+  if (remembered.isUnfinished) remembered.reopen();
+}
+
+export function deactivate(): Thenable<void> | undefined {
+  return running?.stop();
+}

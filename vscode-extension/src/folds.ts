@@ -1,0 +1,155 @@
+// What each kind of event does to a snapshot. Pure; the rules of order (seq, offsets) are snapshot.ts's.
+import type { EventData, EventHunk, EventKind } from "./events";
+import type { Level, Snapshot } from "./items";
+import { add, call, endPart, replaceText, textPart, touch } from "./parts";
+import type { AgentEvent, ApprovalRequest } from "./protocol";
+import { hunkOf, uriOfPath } from "./review/model";
+
+export function notice(s: Snapshot, level: Level, text: string, hint: string, id: string): void {
+  add(s, (index) => ({ kind: "notice", id, index, level, text, ...(hint !== "" && { hint }) }));
+}
+
+function setHunk(s: Snapshot, raw: EventHunk, uri: string): void {
+  s.hunks.set(raw.id, hunkOf(raw, uri));
+  touch(s, s.hunkItem.get(raw.id));
+}
+
+export function askFor(s: Snapshot, request: ApprovalRequest): void {
+  if (s.requests.has(request.requestId)) return;
+  const item = add(s, (index) => ({
+    kind: "approval" as const, id: request.requestId, index, request, summary: request.summary, status: "pending" as const,
+  }));
+  s.requests.set(item.id, item);
+}
+
+function steer(s: Snapshot, data: EventData["steering_queued"], status: "waiting" | "injected"): void {
+  const known = s.steers.get(data.steerId);
+  if (known) {
+    known.status = status;
+    touch(s, known);
+    return;
+  }
+  const item = add(s, (index) => ({ kind: "steer" as const, id: data.steerId, index, text: data.text, status }));
+  s.steers.set(data.steerId, item);
+}
+
+const END_WORDS: Partial<Record<string, string>> = {
+  interrupted: "Stopped.",
+  aborted: "The session was ended.",
+  error: "Ended by an error.",
+};
+
+type Folds = { readonly [K in EventKind]: (s: Snapshot, data: EventData[K], seq: number, event: AgentEvent) => void };
+
+export const folds: Folds = {
+  session_start(s, data, seq, event) {
+    const { provider, model, isWalkthrough } = data;
+    s.session = { id: event.sessionId, title: "", ...s.session, provider, model, isWalkthrough };
+    s.state = "IDLE";
+    if (data.resumed) notice(s, "info", "Session resumed.", "", `resumed:${seq}`);
+  },
+  session_end(s, data, seq) {
+    s.state = data.state;
+    notice(s, "info", "Session closed.", "Send a message to go on with it.", `end:${seq}`);
+  },
+  state(s, data) {
+    s.state = data.state;
+  },
+  title(s, data) {
+    s.session = { ...s.session, title: data.title };
+  },
+  user_input(s, data, seq) {
+    add(s, (index) => ({ kind: "user", id: `user:${seq}`, index, text: data.text }));
+  },
+  processing_end(s, data, seq) {
+    const words = END_WORDS[data.reason];
+    if (words !== undefined) notice(s, "info", words, "", `stop:${seq}`);
+  },
+  assistant_text_start: (s, data) => void textPart(s, data.partId, "text"),
+  assistant_text_end: (s, data) => { endPart(s, data, "text"); },
+  reasoning_start: (s, data) => void textPart(s, data.partId, "reasoning"),
+  reasoning_end: (s, data) => { endPart(s, data, "reasoning"); },
+  tool_call_start(s, data) {
+    const item = call(s, data.callId, data.name);
+    item.summary = data.summary;
+    item.status = "running";
+    replaceText(item.arguments, data.arguments);
+    item.arguments.open = false;
+    touch(s, item);
+  },
+  tool_call_end(s, data) {
+    const item = call(s, data.callId, data.name);
+    item.status = data.isError ? "failed" : "done";
+    item.result = data;
+    item.arguments.open = item.part.open = false;
+    replaceText(item.part, data.output);
+    touch(s, item);
+  },
+  steering_queued: (s, data) => { steer(s, data, "waiting"); },
+  steering_injected: (s, data) => { steer(s, data, "injected"); },
+  steering_removed(s, data) {
+    const item = s.steers.get(data.steerId);
+    if (item) item.status = "removed";
+    touch(s, item);
+  },
+  queue(s, data) {
+    s.queue = data.items;
+  },
+  turn_limit: (s, data, seq) => { notice(s, "warn", data.message, "", `limit:${seq}`); },
+  loop_detection: (s, data, seq) => { notice(s, "warn", data.message, "", `loop:${seq}`); },
+  warning: (s, data, seq) => { notice(s, "warn", data.message, "", `warning:${seq}`); },
+  error: (s, data, seq) => { notice(s, "error", data.message, data.hint, `error:${seq}`); },
+  retry(s, data, seq) {
+    const last = s.items.at(-1);
+    const fields = { attempt: data.attempt, delayMs: data.delayMs, text: data.message };
+    if (last?.kind !== "retry") add(s, (index) => ({ kind: "retry", id: `retry:${seq}`, index, ...fields }));
+    else touch(s, Object.assign(last, fields));
+  },
+  usage(s, data) {
+    const { inputTokens, outputTokens, cacheReadTokens } = data.total;
+    const { contextTokens, contextWindowTokens } = data;
+    s.usage = { inputTokens, outputTokens, cacheReadTokens: cacheReadTokens ?? 0, contextTokens, contextWindowTokens };
+  },
+  file_change(s, data) {
+    const { path, action, added, removed, diff, hunks = [], uri = uriOfPath(path) } = data;
+    const hunkIds = hunks.map((hunk) => hunk.id);
+    const item = add(s, (index) => ({
+      kind: "file" as const, id: `file:${index + 1}`, index, path, uri, action, added, removed, diff, hunkIds,
+    }));
+    for (const hunk of hunks) {
+      setHunk(s, hunk, uri);
+      s.hunkItem.set(hunk.id, item);
+    }
+  },
+  hunk_state(s, data) {
+    for (const hunk of data.hunks) setHunk(s, hunk, data.uri ?? uriOfPath(data.path));
+  },
+  approval_requested: (s, data) => { askFor(s, data); },
+  approval_resolved(s, data) {
+    const item = s.requests.get(data.requestId);
+    if (!item) return;
+    item.status = data.decision;
+    item.scope = data.scope;
+    if (data.reason !== "") item.reason = data.reason;
+    touch(s, item);
+  },
+  terminal_open(s, data) {
+    s.terminals.set(data.terminalId, { ...data, id: data.terminalId, running: true });
+    const item = s.calls.get(data.callId);
+    if (item) Object.assign(item, { terminalId: data.terminalId, background: data.background });
+    touch(s, item);
+  },
+  terminal_exit(s, data) {
+    const terminal = s.terminals.get(data.terminalId);
+    if (!terminal) return;
+    terminal.running = false;
+    terminal.exitCode = data.exitCode ?? null;
+    touch(s, s.calls.get(terminal.callId));
+  },
+};
+
+/** The one place where the data of an event is taken for what its kind says: the wire is the server's contract. */
+export function foldEvent(s: Snapshot, kind: EventKind, event: AgentEvent): void {
+  const fold = folds[kind] as (s: Snapshot, data: unknown, seq: number, event: AgentEvent) => void;
+  fold(s, event.data ?? {}, event.seq ?? 0, event);
+}

@@ -1,0 +1,144 @@
+// The entries of a transcript and what else a snapshot holds: shapes only, shared with the webview.
+import type { FileAction, ToolCallResult } from "./events";
+import type { ApprovalRequest, Decision, HunkState, Scope, SessionInfo, State } from "./protocol";
+
+/** Text that grows. `length` counts code points, as offsets do; `revision` changes when text was replaced. */
+export interface Part {
+  text: string;
+  length: number;
+  open: boolean;
+  interrupted: boolean;
+  revision: number;
+}
+
+interface Entry {
+  /** Stable over a reload. */
+  readonly id: string;
+  /** Its place in Snapshot.items. */
+  readonly index: number;
+}
+
+export interface UserItem extends Entry {
+  readonly kind: "user";
+  readonly text: string;
+}
+
+export interface TextItem extends Entry {
+  readonly kind: "text" | "reasoning";
+  readonly part: Part;
+}
+
+export interface ToolItem extends Entry {
+  readonly kind: "tool";
+  name: string;
+  summary: string;
+  status: "writing" | "running" | "done" | "failed";
+  readonly arguments: Part;
+  /** Its output. */
+  readonly part: Part;
+  result?: ToolCallResult;
+  terminalId?: string;
+  background?: boolean;
+}
+
+export interface FileItem extends Entry {
+  readonly kind: "file";
+  readonly path: string;
+  readonly uri: string;
+  readonly action: FileAction;
+  readonly added: number;
+  readonly removed: number;
+  readonly diff: string;
+  readonly hunkIds: readonly string[];
+}
+
+export interface ApprovalItem extends Entry {
+  readonly kind: "approval";
+  readonly request: ApprovalRequest;
+  readonly summary: string;
+  status: "pending" | Decision;
+  reason?: string;
+  scope?: Scope;
+}
+
+export interface SteerItem extends Entry {
+  readonly kind: "steer";
+  readonly text: string;
+  status: "waiting" | "injected" | "removed";
+}
+
+export interface RetryItem extends Entry {
+  readonly kind: "retry";
+  attempt: number;
+  delayMs: number;
+  text: string;
+}
+
+export interface NoticeItem extends Entry {
+  readonly kind: "notice";
+  readonly level: Level;
+  readonly text: string;
+  readonly hint?: string;
+}
+
+export type Level = "info" | "warn" | "error";
+export type Item = UserItem | TextItem | ToolItem | FileItem | ApprovalItem | SteerItem | RetryItem | NoticeItem;
+
+/** A hunk in one shape, whichever message brought it. Lines from 0, [first, last), texts without line ends. */
+export interface Hunk {
+  readonly id: string;
+  readonly uri: string;
+  readonly sessionId: string;
+  readonly turnId: string;
+  readonly callId: string;
+  readonly what: "content" | "create" | "delete";
+  readonly state: HunkState;
+  readonly first: number;
+  readonly last: number;
+  readonly oldLines: readonly string[];
+  readonly newLines: readonly string[];
+}
+
+export interface Terminal {
+  readonly id: string;
+  readonly callId: string;
+  readonly title: string;
+  readonly background: boolean;
+  running: boolean;
+  exitCode?: number | null;
+}
+
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly contextTokens: number;
+  readonly contextWindowTokens: number;
+}
+
+export interface QueueItem {
+  readonly queuedId: string;
+  readonly text: string;
+}
+
+export type Activity = "working" | "waiting" | "idle" | "closed";
+
+/** One session as its events tell it. Made and changed by snapshot.ts and folds.ts only. */
+export interface Snapshot {
+  session: Partial<SessionInfo>;
+  state: State;
+  lastSeq: number;
+  items: Item[];
+  parts: Map<string, Part>;
+  partItem: Map<string, TextItem | ToolItem>;
+  calls: Map<string, ToolItem>;
+  requests: Map<string, ApprovalItem>;
+  steers: Map<string, SteerItem>;
+  queue: readonly QueueItem[];
+  hunks: Map<string, Hunk>;
+  hunkItem: Map<string, FileItem>;
+  terminals: Map<string, Terminal>;
+  usage?: Usage;
+  /** Indexes of items that changed since the last drain. */
+  touched: Set<number>;
+}

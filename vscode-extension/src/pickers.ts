@@ -1,0 +1,56 @@
+// What is chosen from lists: a session, and the model, effort and mode of the one that is shown.
+import * as vscode from "vscode";
+import type { Mode, SessionInfo } from "./protocol";
+import type { Sessions } from "./session";
+
+const MODES: readonly { readonly label: Mode; readonly description: string }[] = [
+  { label: "plan", description: "reads only" },
+  { label: "ask", description: "asks before commands, and once before edits" },
+  { label: "edits", description: "asks before commands" },
+  { label: "full", description: "asks only for what is never done silently" },
+];
+
+function sessionItem(info: SessionInfo, currentId: string | undefined) {
+  const doing = info.live ? info.state.toLowerCase().replaceAll("_", " ") : "stored";
+  const when = new Date(info.updated).toLocaleString();
+  const icon = info.id === currentId ? "$(circle-filled)" : info.live ? "$(circle-outline)" : "$(history)";
+  return {
+    label: `${icon} ${info.title === "" ? "(no title)" : info.title}`,
+    description: [info.isWalkthrough ? "walkthrough" : info.model, doing].join(" · "),
+    detail: when,
+    info,
+  };
+}
+
+export async function chooseSession(sessions: Sessions): Promise<boolean> {
+  const listed = await sessions.list();
+  if (!listed) return false;
+  const items = listed.map((info) => sessionItem(info, sessions.currentId));
+  const placeHolder = items.length > 0 ? "A session to go on with" : "There is no session for this folder yet";
+  const chosen = await vscode.window.showQuickPick(items, { placeHolder, matchOnDescription: true });
+  return chosen !== undefined && sessions.open(chosen.info.id);
+}
+
+async function chooseMode(sessions: Sessions): Promise<void> {
+  const chosen = await vscode.window.showQuickPick(MODES, { placeHolder: "What may the agent do without asking?" });
+  if (chosen) await sessions.configure({ mode: chosen.label });
+}
+
+async function typeIn(sessions: Sessions, name: "model" | "effort" | "provider", prompt: string): Promise<void> {
+  const value = await vscode.window.showInputBox({ prompt, value: sessions.snapshot.session[name] ?? "" });
+  if (value !== undefined && value !== "") await sessions.configure({ [name]: value });
+}
+
+export async function configure(sessions: Sessions): Promise<void> {
+  const { session } = sessions.snapshot;
+  const chosen = await vscode.window.showQuickPick(
+    [
+      { label: "Model", description: session.model ?? "", run: () => typeIn(sessions, "model", "A model that the provider knows") },
+      { label: "Effort", description: session.effort ?? "the model's own", run: () => typeIn(sessions, "effort", "low, medium, high, or what the provider adds") },
+      { label: "Mode", description: session.mode ?? "", run: () => chooseMode(sessions) },
+      { label: "Provider", description: session.provider ?? "", run: () => typeIn(sessions, "provider", "anthropic, openai, or walkthrough") },
+    ],
+    { placeHolder: "Change for this session" },
+  );
+  await chosen?.run();
+}

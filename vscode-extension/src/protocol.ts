@@ -1,0 +1,195 @@
+// Mirrors agent_ls/server/protocol.py: the methods, what we announce, and the shapes that we send and read.
+// Names are those of the wire. Requests are in requests.ts, events in events.ts. It does not know that there is a connection.
+
+export const VERSION = 1;
+export const EVENT_METHOD = "agent/event";
+
+/** What this client can do. `terminal`: we show output, we do not run commands for the server. */
+export const ABILITIES = {
+  version: VERSION,
+  events: true,
+  review: true,
+  approvals: true,
+  terminal: false,
+  save: true,
+  diagnostics: false,
+} as const;
+
+export type Mode = "plan" | "ask" | "edits" | "full";
+export type State = "IDLE" | "PROCESSING" | "AWAITING_INPUT" | "CLOSED";
+export type HunkState = "proposed" | "pending" | "kept" | "undone" | "edited" | "stale" | "gone";
+export type Verdict = "keep" | "undo";
+export type Decision = "allow" | "deny";
+export type Scope = "once" | "turn" | "session";
+
+export interface TextInput {
+  readonly type: "text";
+  readonly text: string;
+}
+
+export interface FileInput {
+  readonly type: "file";
+  readonly uri: string;
+}
+
+/** Lines count from 0, `endLine` is exclusive. */
+export interface SelectionInput {
+  readonly type: "selection";
+  readonly uri: string;
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly text: string;
+}
+
+/** `data` is base64. */
+export interface ImageInput {
+  readonly type: "image";
+  readonly mediaType: string;
+  readonly data: string;
+}
+
+export type InputPart = TextInput | FileInput | SelectionInput | ImageInput;
+
+export interface SessionInfo {
+  readonly id: string;
+  readonly title: string;
+  readonly state: State;
+  readonly provider: string;
+  readonly model: string;
+  readonly effort?: string | null;
+  readonly mode: Mode;
+  readonly workspaceFolder: string;
+  readonly created: string;
+  readonly updated: string;
+  readonly lastSeq: number;
+  readonly live: boolean;
+  readonly access: "owner" | "readOnly";
+  readonly isWalkthrough: boolean;
+}
+
+/** Ranges are lines [start, end) from 0: `newRange` in the current text, `oldRange` in the accepted one. */
+export interface HunkInfo {
+  readonly id: string;
+  readonly sessionId: string;
+  readonly turnId: string;
+  readonly callId: string;
+  readonly what: "content" | "create" | "delete";
+  readonly state: HunkState;
+  readonly oldRange: readonly [number, number];
+  readonly newRange: readonly [number, number];
+  readonly oldLines: readonly string[];
+  readonly newLines: readonly string[];
+}
+
+export interface FileHunks {
+  readonly uri: string;
+  readonly baseHash: string;
+  readonly version?: number | null;
+  readonly hunks: readonly HunkInfo[];
+}
+
+/** A rule that an approval may store: `id` is sent back, `scope` is how long it holds. */
+export interface RuleOffer {
+  readonly id: string;
+  readonly label: string;
+  readonly scope: Scope;
+}
+
+export interface PlannedWrite {
+  readonly path: string;
+  readonly action: "create" | "modify" | "delete" | "move";
+  readonly diff: string;
+}
+
+/** The exact action that is asked about (agent_ls/environments/effects.py); which fields are there tells its type. */
+export interface Effect {
+  readonly command?: string;
+  readonly workingDir?: string;
+  readonly envVars?: readonly (readonly [string, string])[];
+  readonly background?: boolean;
+  readonly files?: readonly PlannedWrite[];
+  readonly paths?: readonly string[];
+}
+
+export interface ApprovalRequest {
+  readonly requestId: string;
+  readonly callId: string;
+  readonly tool: string;
+  readonly summary: string;
+  readonly reason: string;
+  readonly effect: Effect;
+  readonly digest: string;
+  readonly rules: readonly RuleOffer[];
+}
+
+export interface OpenPart {
+  readonly partId: string;
+  readonly kind: string;
+  readonly text: string;
+  readonly name?: string;
+}
+
+/** A message of agent/event. Recorded events have `seq`; deltas have `after`, `partId` and `offset` instead. */
+export interface AgentEvent {
+  readonly sessionId: string;
+  readonly kind: string;
+  readonly timestamp?: string;
+  readonly turnId?: string;
+  readonly seq?: number;
+  readonly after?: number;
+  readonly partId?: string;
+  readonly offset?: number;
+  readonly data?: unknown;
+}
+
+export interface SubscribeResult {
+  readonly clientId: string;
+  readonly session: SessionInfo;
+  readonly events: readonly AgentEvent[];
+  readonly lastSeq: number;
+  readonly openParts?: readonly OpenPart[];
+  readonly pending: { readonly approvals?: readonly ApprovalRequest[]; readonly hunks?: readonly FileHunks[] };
+}
+
+export interface TerminalInfo {
+  readonly terminalId: string;
+  readonly command: string;
+  readonly pid: number;
+  readonly exitCode?: number | null;
+  readonly startedMs: number;
+}
+
+export interface Configuration {
+  readonly provider?: string;
+  readonly model?: string;
+  readonly effort?: string;
+  readonly mode?: Mode;
+}
+
+export interface EditorState {
+  readonly activeUri?: string;
+  readonly unsynced: readonly string[];
+}
+
+export interface Notifications {
+  "agent/editorState": EditorState;
+}
+
+/** What an error means to the user. `hint` says what to do next. */
+export interface Problem {
+  readonly message: string;
+  readonly hint?: string;
+  readonly kind?: string;
+}
+
+/** The problem that a JSON-RPC error, or any other failure, tells of. */
+export function problemOf(error: unknown): Problem {
+  if (typeof error !== "object" || error === null) return { message: String(error) };
+  const { message, data } = error as { message?: unknown; data?: unknown };
+  const told = typeof data === "object" && data !== null ? (data as Record<string, unknown>) : {};
+  return {
+    message: typeof message === "string" && message !== "" ? message : "The server gave an error without words.",
+    ...(typeof told["hint"] === "string" && { hint: told["hint"] }),
+    ...(typeof told["kind"] === "string" && { kind: told["kind"] }),
+  };
+}

@@ -1,0 +1,66 @@
+// Mirrors agent_ls/server/protocol.py: every request that this client makes, with its parameters and its result.
+import type { Configuration, Decision, HunkInfo, InputPart, Scope, SessionInfo, SubscribeResult, TerminalInfo, Verdict } from "./protocol";
+
+type Empty = Readonly<Record<string, never>>;
+interface Keyed {
+  readonly clientKey: string;
+}
+interface OfSession {
+  readonly sessionId: string;
+}
+type Change = Keyed & OfSession;
+
+/** A selector of hunks: exactly one. `confirm`: undo edited hunks as well. */
+export type ReviewSelector = { readonly hunkIds: readonly string[] } | { readonly uri: string };
+export type Review = ReviewSelector & { readonly verdict: Verdict; readonly comment?: string; readonly confirm?: boolean };
+
+export interface ReviewResult {
+  readonly changed: readonly HunkInfo[];
+  readonly refused?: readonly { readonly id: string; readonly reason?: string }[];
+}
+
+export interface ApproveAnswer {
+  readonly decision: Decision;
+  readonly scope?: Scope;
+  readonly ruleId?: string;
+  readonly reason?: string;
+}
+
+/** Every request that we make: its parameters and its result. */
+export interface Requests {
+  "agent/newSession": {
+    params: Keyed & Configuration & { readonly workspaceFolder?: string };
+    result: { readonly session: SessionInfo };
+  };
+  "agent/sessions": {
+    params: { readonly workspaceFolder?: string; readonly cursor?: string; readonly limit?: number };
+    result: { readonly sessions: readonly SessionInfo[]; readonly nextCursor?: string | null };
+  };
+  "agent/subscribe": { params: OfSession & { readonly since: number }; result: SubscribeResult };
+  "agent/unsubscribe": { params: OfSession; result: Empty };
+  "agent/submit": {
+    params: Change & { readonly input: readonly InputPart[]; readonly whenBusy: "queue" | "steer" | "refuse" };
+    result: { readonly turnId?: string | null; readonly queuedId?: string | null; readonly steerId?: string | null };
+  };
+  "agent/unsteer": { params: Change & { readonly steerId: string }; result: Empty };
+  "agent/followUp": { params: Change & { readonly input: readonly InputPart[] }; result: { readonly queuedId: string } };
+  "agent/interrupt": { params: Change & { readonly thenSubmit?: readonly InputPart[] }; result: Empty };
+  "agent/abort": { params: Change; result: Empty };
+  "agent/configure": {
+    params: Change & Configuration;
+    result: { readonly session: SessionInfo; readonly appliesFrom: "now" | "nextCall" | "nextTurn" };
+  };
+  "agent/approve": {
+    params: Change & ApproveAnswer & { readonly requestId: string };
+    result: { readonly decision: Decision; readonly decidedBy: string };
+  };
+  "agent/review": { params: Keyed & Review; result: ReviewResult };
+  "agent/terminals": { params: OfSession; result: { readonly terminals: readonly TerminalInfo[] } };
+  "agent/terminalKill": { params: Change & { readonly terminalId: string }; result: Empty };
+  "agent/clientAnswer": {
+    params: OfSession & { readonly requestId: string; readonly result?: object; readonly error?: string };
+    result: Empty;
+  };
+}
+
+export type Method = keyof Requests;

@@ -1,0 +1,116 @@
+// The hunks of all sessions by file, as the server last told them. Pure; it computes no position and no diff.
+import type { EventData, EventHunk } from "../events";
+import type { Hunk } from "../items";
+import type { AgentEvent, FileHunks, HunkInfo, HunkState } from "../protocol";
+
+/** By uri, then by id; only hunks that wait for a verdict. */
+export type Hunks = Map<string, Map<string, Hunk>>;
+
+const OPEN: ReadonlySet<HunkState> = new Set<HunkState>(["proposed", "pending", "edited", "stale"]);
+
+export function isOpen(state: HunkState): boolean {
+  return OPEN.has(state);
+}
+
+/** The file: uri of a path, for a server that names only paths. */
+export function uriOfPath(path: string): string {
+  const absolute = path.startsWith("/") ? path : `/${path.replaceAll("\\", "/")}`;
+  return `file://${absolute.split("/").map(encodeURIComponent).join("/")}`;
+}
+
+function withoutEnds(lines: readonly string[]): string[] {
+  return lines.map((line) => line.replace(/\r?\n$/, ""));
+}
+
+/** A hunk of an event, in our one shape. */
+export function hunkOf(raw: EventHunk, uri: string): Hunk {
+  const { id, sessionId, turnId, callId, what, state } = raw;
+  return {
+    id, uri: raw.uri ?? uri, sessionId, turnId, callId, what, state,
+    first: raw.start, last: raw.end, oldLines: withoutEnds(raw.baseLines), newLines: withoutEnds(raw.lines),
+  };
+}
+
+/** A hunk of a result, in our one shape. */
+export function hunkOfInfo(raw: HunkInfo, uri: string): Hunk {
+  const { id, sessionId, turnId, callId, what, state, newRange } = raw;
+  return {
+    id, uri, sessionId, turnId, callId, what, state,
+    first: newRange[0], last: newRange[1], oldLines: withoutEnds(raw.oldLines), newLines: withoutEnds(raw.newLines),
+  };
+}
+
+export function setHunk(hunks: Hunks, hunk: Hunk): void {
+  const ofFile = hunks.get(hunk.uri) ?? new Map<string, Hunk>();
+  if (isOpen(hunk.state)) ofFile.set(hunk.id, hunk);
+  else ofFile.delete(hunk.id);
+  if (ofFile.size > 0) hunks.set(hunk.uri, ofFile);
+  else hunks.delete(hunk.uri);
+}
+
+/** Takes in whatever an event says of hunks. Returns the uris whose hunks changed. */
+export function applyEvent(hunks: Hunks, event: AgentEvent): string[] {
+  if (event.kind !== "file_change" && event.kind !== "hunk_state") return [];
+  const data = event.data as EventData["file_change"] | EventData["hunk_state"];
+  const changed = new Set<string>();
+  for (const raw of data.hunks ?? []) {
+    const hunk = hunkOf(raw, data.uri ?? uriOfPath(data.path));
+    setHunk(hunks, hunk);
+    changed.add(hunk.uri);
+  }
+  return [...changed];
+}
+
+/** Takes in what a session's subscription lists: the whole of its open hunks. Returns the uris that changed. */
+export function replaceSession(hunks: Hunks, sessionId: string, files: readonly FileHunks[]): string[] {
+  const changed = new Set<string>();
+  for (const hunk of all(hunks).filter((each) => each.sessionId === sessionId)) {
+    setHunk(hunks, { ...hunk, state: "gone" });
+    changed.add(hunk.uri);
+  }
+  for (const file of files) {
+    for (const raw of file.hunks) setHunk(hunks, hunkOfInfo(raw, file.uri));
+    changed.add(file.uri);
+  }
+  return [...changed];
+}
+
+/** The open hunks of a file, from top to bottom. */
+export function ofFile(hunks: Hunks, uri: string): Hunk[] {
+  return [...(hunks.get(uri)?.values() ?? [])].sort((a, b) => a.first - b.first || (a.id < b.id ? -1 : 1));
+}
+
+/** The uris with open hunks, in order. */
+export function files(hunks: Hunks): string[] {
+  return [...hunks.keys()].sort();
+}
+
+export function all(hunks: Hunks): Hunk[] {
+  return files(hunks).flatMap((uri) => ofFile(hunks, uri));
+}
+
+/** The hunk at a line. A removal has no line of its own: it stands at the line after it. */
+export function at(inOrder: readonly Hunk[], line: number): Hunk | undefined {
+  return inOrder.find((hunk) => line >= hunk.first && line < Math.max(hunk.last, hunk.first + 1));
+}
+
+export interface Place {
+  readonly uri: string;
+  readonly hunk: Hunk;
+}
+
+/** The hunk after (1) or before (-1) a line, through this file and on to the others, round and round. */
+export function next(hunks: Hunks, here: { uri: string; line: number } | undefined, by: 1 | -1): Place | undefined {
+  const uris = files(hunks);
+  const inFile = here ? ofFile(hunks, here.uri) : [];
+  const beyond = inFile.filter((hunk) => here && (by === 1 ? hunk.first > here.line : hunk.first < here.line));
+  const near = by === 1 ? beyond[0] : beyond.at(-1);
+  if (near && here) return { uri: here.uri, hunk: near };
+  const index = here ? uris.indexOf(here.uri) : -1;
+  const start = index === -1 && by === -1 ? 0 : index;
+  const uri = uris.at((start + by + uris.length) % Math.max(uris.length, 1));
+  if (uri === undefined) return undefined;
+  const inOrder = ofFile(hunks, uri);
+  const hunk = by === 1 ? inOrder[0] : inOrder.at(-1);
+  return hunk && { uri, hunk };
+}

@@ -1,0 +1,41 @@
+// A server that answers from a table and remembers what it was asked.
+import type { SessionInfo, SubscribeResult } from "../../protocol";
+import type { Method, Requests } from "../../requests";
+import type { Connection } from "../../seams";
+
+export interface Asked {
+  readonly method: Method;
+  readonly params: Record<string, unknown>;
+}
+
+type Answers = { [M in Method]?: (params: Requests[M]["params"]) => Requests[M]["result"] | Promise<Requests[M]["result"]> };
+
+export class FakeConnection implements Connection {
+  readonly asked: Asked[] = [];
+  isRunning = true;
+
+  constructor(readonly answers: Answers) {}
+
+  async request<M extends Method>(method: M, params: Requests[M]["params"]): Promise<Requests[M]["result"]> {
+    this.asked.push({ method, params: params as unknown as Record<string, unknown> });
+    this.isRunning = true;
+    const answer = this.answers[method] as ((given: Requests[M]["params"]) => Promise<Requests[M]["result"]>) | undefined;
+    if (!answer) throw Object.assign(new Error(`nobody answers ${method}`), { data: { kind: "test", hint: "Add an answer." } });
+    return answer(params);
+  }
+
+  methods(): string[] {
+    return this.asked.map(({ method }) => method);
+  }
+}
+
+export function sessionInfo(id: string, more: Partial<SessionInfo> = {}): SessionInfo {
+  return {
+    id, title: "", state: "IDLE", provider: "walkthrough", model: "walkthrough", mode: "ask", workspaceFolder: "file:///w",
+    created: "", updated: "", lastSeq: 0, live: true, access: "owner", isWalkthrough: true, ...more,
+  };
+}
+
+export function subscription(id: string, more: Partial<SubscribeResult> = {}): SubscribeResult {
+  return { clientId: "c1", session: sessionInfo(id), events: [], lastSeq: 0, pending: {}, ...more };
+}

@@ -1,0 +1,45 @@
+// The golden messages that the tests of all languages read (tests/golden/protocol).
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { EventData, EventKind } from "../../events";
+import type { AgentEvent, SubscribeResult } from "../../protocol";
+
+export function golden(name: string): unknown {
+  // npm runs scripts in the extension's folder.
+  return JSON.parse(readFileSync(join(process.cwd(), "../tests/golden/protocol", name), "utf8"));
+}
+
+export const sessionEvents = (golden("session.json") as { events: AgentEvent[] }).events;
+
+interface Example {
+  readonly method: string;
+  readonly params: unknown;
+  readonly result: unknown;
+}
+
+export const examples = (golden("requests.json") as { requests: Example[] }).requests;
+
+export interface FoldCase {
+  readonly name: string;
+  readonly steps: readonly { readonly event?: AgentEvent; readonly subscribed?: SubscribeResult }[];
+  readonly outcomes: readonly string[];
+  readonly view: { readonly lastSeq: number; readonly state: string; readonly items: readonly Record<string, unknown>[]; readonly pending?: readonly string[] };
+}
+
+export const foldCases = (golden("folds.json") as { cases: FoldCase[] }).cases;
+
+/** The data of the first event of a kind. */
+export function eventOf(kind: EventKind): AgentEvent {
+  const found = sessionEvents.find((event) => event.kind === kind);
+  if (!found) throw new Error(`no ${kind} in the golden session`);
+  return found;
+}
+
+/** A recorded event, with data that fits its kind. */
+export function recorded<K extends EventKind>(seq: number, kind: K, data: Partial<EventData[K]>): AgentEvent {
+  return { sessionId: "s1", seq, kind, data };
+}
+
+export function delta(kind: string, partId: string, offset: number, text: string, after = 0): AgentEvent {
+  return { sessionId: "s1", kind, partId, offset, after, data: { text } };
+}

@@ -1,0 +1,77 @@
+// The chat's page as it is built, in a browser that draws nothing: what the extension would send, and what it gets.
+import { readFileSync } from "node:fs";
+import { JSDOM } from "jsdom";
+import { Feed } from "../../chat/feed";
+import type { Snapshot } from "../../items";
+import type { FromView, ToView } from "../../webview/messages";
+
+const SCRIPT = readFileSync("out/webview/main.js", "utf8");
+
+export class WebviewPage {
+  readonly sent: FromView[] = [];
+  readonly dom: JSDOM;
+  readonly document: Document;
+  state: unknown;
+
+  constructor(state?: unknown) {
+    this.state = state;
+    this.dom = new JSDOM("<!DOCTYPE html><html lang='en'><head><title>agent-ls</title></head><body><main id='app'></main></body></html>", {
+      runScripts: "outside-only",
+      pretendToBeVisual: true,
+    });
+    this.document = this.dom.window.document;
+    Object.assign(this.dom.window, {
+      // It draws nothing, so nothing grows.
+      ResizeObserver: class { observe(): void { return; } },
+      acquireVsCodeApi: () => ({
+        // As over the real channel: a copy, not the page's own object.
+        postMessage: (message: FromView) => this.sent.push(structuredClone(message)),
+        getState: () => this.state,
+        setState: (now: unknown) => (this.state = now),
+      }),
+    });
+    this.dom.window.eval(SCRIPT);
+  }
+
+  receive(message: ToView | undefined): void {
+    if (message) this.dom.window.dispatchEvent(new this.dom.window.MessageEvent("message", { data: message }));
+  }
+
+  /** Shows a snapshot as the extension would, from nothing. */
+  show(s: Snapshot): Feed {
+    const feed = new Feed({ relative: (path) => path.replace("/home/ada/shop/", "") });
+    this.receive(feed.reset(s));
+    return feed;
+  }
+
+  find(selector: string): HTMLElement {
+    const found = this.document.querySelector<HTMLElement>(selector);
+    if (!found) throw new Error(`nothing at ${selector} in:\n${this.document.body.innerHTML}`);
+    return found;
+  }
+
+  button(label: string): HTMLButtonElement {
+    const all = [...this.document.querySelectorAll("button")];
+    const found = all.find((button) => button.textContent === label || button.getAttribute("aria-label") === label);
+    if (!found) throw new Error(`no button ${label} among ${all.map((button) => button.textContent || button.getAttribute("aria-label")).join(", ")}`);
+    return found;
+  }
+
+  get prompt(): HTMLTextAreaElement {
+    return this.find("textarea") as HTMLTextAreaElement;
+  }
+
+  type(text: string): void {
+    const input = this.prompt;
+    input.value = text;
+    input.dispatchEvent(new this.dom.window.Event("input", { bubbles: true }));
+  }
+
+  press(key: string, more: KeyboardEventInit = {}): void {
+    this.find("textarea").dispatchEvent(new this.dom.window.KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more }));
+  }
+
+  close(): void {
+    this.dom.window.close();
+  }
+}

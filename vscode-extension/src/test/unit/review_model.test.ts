@@ -1,0 +1,73 @@
+// req: H6, H9
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { EventData } from "../../events";
+import type { Hunk } from "../../items";
+import type { FileHunks, HunkState } from "../../protocol";
+import { type Hunks, applyEvent, at, files, next, ofFile, replaceSession, setHunk, uriOfPath } from "../../review/model";
+import { eventOf, examples } from "../support/golden";
+
+const URI = (eventOf("file_change").data as EventData["file_change"]).uri ?? "";
+
+function hunk(id: string, first: number, last: number, more: Partial<Hunk> = {}): Hunk {
+  return { id, uri: "file:///a", sessionId: "s1", turnId: "", callId: "", what: "content", state: "pending", first, last, oldLines: [], newLines: [], ...more };
+}
+
+function hunksOf(...each: Hunk[]): Hunks {
+  const hunks: Hunks = new Map();
+  for (const one of each) setHunk(hunks, one);
+  return hunks;
+}
+
+const ids = (hunks: readonly Hunk[]) => hunks.map(({ id }) => id);
+
+test("a change brings its hunks, a verdict takes them away", () => {
+  const hunks: Hunks = new Map();
+  assert.deepEqual(applyEvent(hunks, eventOf("file_change")), [URI]);
+  assert.deepEqual(ids(ofFile(hunks, URI)), ["h1"]);
+  assert.deepEqual(applyEvent(hunks, eventOf("hunk_state")), [URI]);
+  assert.deepEqual(files(hunks), []);
+});
+
+test("a hunk of an event and of a result is the same hunk", () => {
+  const hunks: Hunks = new Map();
+  const other: Hunks = new Map();
+  applyEvent(hunks, eventOf("file_change"));
+  const listed = examples.find(({ method }) => method === "agent/hunks")?.result as { files: FileHunks[] };
+  replaceSession(other, "s1", listed.files);
+  const [one] = ofFile(hunks, URI);
+  assert.deepEqual(one, ofFile(other, URI)[0]);
+  assert.deepEqual([one?.first, one?.last, one?.oldLines], [9, 11, ["    return total - discount"]]);
+});
+
+test("what a subscription lists replaces that session's hunks and no other's", () => {
+  const hunks = hunksOf(hunk("mine", 1, 2), hunk("other", 5, 6, { sessionId: "s2" }));
+  assert.deepEqual(replaceSession(hunks, "s1", []), ["file:///a"]);
+  assert.deepEqual(ids(ofFile(hunks, "file:///a")), ["other"]);
+});
+
+for (const state of ["kept", "undone", "gone"] satisfies HunkState[]) {
+  test(`a hunk that is ${state} is not shown`, () => {
+    const hunks = hunksOf(hunk("h", 0, 1));
+    setHunk(hunks, hunk("h", 0, 1, { state }));
+    assert.deepEqual(files(hunks), []);
+  });
+}
+
+test("the hunk at a line, a removal at the line after it", () => {
+  const inOrder = [hunk("one", 2, 4), hunk("removal", 7, 7)];
+  assert.deepEqual([1, 2, 3, 4, 7, 8].map((line) => at(inOrder, line)?.id), [undefined, "one", "one", undefined, "removal", undefined]);
+});
+
+test("next and previous go through the file, on to others, and round", () => {
+  const hunks = hunksOf(hunk("a1", 2, 4), hunk("a2", 7, 7), hunk("b1", 0, 1, { uri: "file:///b" }), hunk("c1", 3, 3, { uri: "file:///c" }));
+  const go = (uri: string, line: number, by: 1 | -1) => next(hunks, { uri, line }, by)?.hunk.id;
+  assert.deepEqual([go("file:///a", 0, 1), go("file:///a", 2, 1), go("file:///a", 7, 1), go("file:///c", 3, 1)], ["a1", "a2", "b1", "a1"]);
+  assert.deepEqual([go("file:///a", 9, -1), go("file:///a", 7, -1), go("file:///a", 2, -1), go("file:///b", 0, -1)], ["a2", "a1", "c1", "a2"]);
+  assert.deepEqual([next(hunks, undefined, 1)?.hunk.id, next(hunks, undefined, -1)?.hunk.id], ["a1", "c1"]);
+  assert.equal(next(new Map(), undefined, 1), undefined);
+});
+
+test("a path without a uri gets one", () => {
+  assert.equal(uriOfPath("/home/ada/a b.py"), "file:///home/ada/a%20b.py");
+});

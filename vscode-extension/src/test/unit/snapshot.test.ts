@@ -1,0 +1,84 @@
+// req: H3, H9
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Item, Snapshot } from "../../items";
+import { activity, addNotice, apply, drain, newSnapshot, pendingApprovals, subscribed } from "../../snapshot";
+import { foldCases, recorded, sessionEvents } from "../support/golden";
+
+/** Those fields of an item that the golden file names. */
+function viewOf(item: Item, wanted: Record<string, unknown>): Record<string, unknown> {
+  const part = "part" in item ? item.part : undefined;
+  const known: Record<string, unknown> = { ...item, ...(part && { text: part.text, open: part.open }) };
+  return Object.fromEntries(Object.keys(wanted).map((name) => [name, known[name]]));
+}
+
+for (const { name, steps, outcomes, view } of foldCases) {
+  test(`golden: ${name}`, () => {
+    const s = newSnapshot();
+    const got = steps.map(({ event, subscribed: result }) => {
+      if (event) return apply(s, event);
+      assert.ok(result);
+      return subscribed(s, result);
+    });
+    assert.deepEqual(got, outcomes);
+    assert.equal(s.lastSeq, view.lastSeq);
+    assert.equal(s.state, view.state);
+    assert.deepEqual(s.items.map((item, i) => viewOf(item, view.items[i] ?? {})), view.items);
+    assert.deepEqual(pendingApprovals(s).map((item) => item.id), view.pending ?? []);
+  });
+}
+
+function wholeSession(): Snapshot {
+  const s = newSnapshot();
+  for (const event of sessionEvents) assert.equal(apply(s, event), "applied", event.kind);
+  return s;
+}
+
+test("a whole session becomes these items", () => {
+  const shown = wholeSession().items.map((item) => ("status" in item ? `${item.kind} ${item.status}` : item.kind));
+  assert.deepEqual(shown, [
+    "user", "reasoning", "text", "tool done", "tool done", "file", "tool done", "approval allow", "steer injected",
+    "steer removed", "retry", "notice", "notice", "notice", "tool failed", "approval deny", "notice", "notice", "notice",
+  ]);
+});
+
+test("a whole session keeps what views need", () => {
+  const s = wholeSession();
+  assert.equal(s.session.title, "Never let the total be negative");
+  const usage = { inputTokens: 1200, outputTokens: 80, cacheReadTokens: 800, contextTokens: 1280, contextWindowTokens: 200000 };
+  assert.deepEqual(s.usage, usage);
+  assert.equal(s.hunks.get("h1")?.state, "kept");
+  assert.deepEqual([s.terminals.get("term1")?.running, s.terminals.get("term1")?.exitCode], [false, 0]);
+  assert.equal(s.calls.get("c3")?.terminalId, "term1");
+  assert.deepEqual(s.queue, []);
+  assert.equal(activity(s), "closed");
+});
+
+test("events in pieces or from a subscription fold to the same items", () => {
+  const events = sessionEvents.filter((event) => event.seq !== undefined);
+  const live = wholeSession();
+  const s = newSnapshot();
+  const session = { ...live.session, state: "CLOSED" } as Parameters<typeof subscribed>[1]["session"];
+  assert.equal(subscribed(s, { clientId: "c", session, events, lastSeq: events.length, pending: {} }), "applied");
+  const plain = (items: Item[]) => items.map((item) => JSON.stringify(item, (key, value: unknown) => (key === "revision" ? 0 : value)));
+  assert.deepEqual(plain(s.items), plain(live.items));
+});
+
+test("what changed is told once", () => {
+  const s = wholeSession();
+  assert.equal(drain(s).length, s.items.length);
+  assert.deepEqual(drain(s), []);
+  addNotice(s, "warn", "careful", "do this");
+  assert.deepEqual(drain(s).map((item) => item.kind), ["notice"]);
+});
+
+test("the activity is what the user wants to know", () => {
+  const s = newSnapshot();
+  assert.equal(activity(s), "idle");
+  apply(s, recorded(1, "state", { state: "PROCESSING" }));
+  assert.equal(activity(s), "working");
+  apply(s, recorded(2, "approval_requested", { requestId: "a", summary: "ls", rules: [] }));
+  assert.equal(activity(s), "waiting");
+  apply(s, recorded(3, "approval_resolved", { requestId: "a", decision: "allow", reason: "" }));
+  assert.equal(activity(s), "working");
+});

@@ -1,0 +1,186 @@
+// req: H9, H6, H12
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { Snapshot } from "../../items";
+import { apply, newSnapshot } from "../../snapshot";
+import { delta, recorded, sessionEvents } from "../support/golden";
+import { WebviewPage } from "../support/webview_page";
+
+function open(t: TestContext, state?: unknown): WebviewPage {
+  const page = new WebviewPage(state);
+  t.after(() => { page.close(); });
+  return page;
+}
+
+function sessionUntil(kind?: string): Snapshot {
+  const s = newSnapshot();
+  for (const event of sessionEvents) {
+    apply(s, event);
+    if (event.kind === kind) break;
+  }
+  return s;
+}
+
+test("the page says that it is ready, and welcomes when there is nothing", (t) => {
+  const page = open(t);
+  assert.deepEqual(page.sent, [{ type: "ready" }]);
+  page.show(newSnapshot());
+  page.button("Try the walkthrough").click();
+  assert.deepEqual(page.sent.at(-1), { type: "command", command: "demo" });
+});
+
+test("a whole session is drawn, each item once", (t) => {
+  const page = open(t);
+  const s = sessionUntil();
+  page.show(s);
+  assert.equal(page.document.querySelectorAll("article").length, s.items.length);
+  assert.equal(page.find(".user").textContent, "Never let the total be negative.");
+  assert.match(page.find(".text").textContent, /I read the cart\./);
+  assert.match(page.find(".tool.failed").textContent, /write_file.*denied: not now/);
+  assert.match(page.find(".notice.error").textContent, /The key was refused.*Check ANTHROPIC_API_KEY/);
+  assert.equal(page.document.getElementById("welcome"), null);
+});
+
+test("a stream in pieces becomes what the whole text is", (t) => {
+  const text = "# Title\n\nSome **bold** text.\n\n- one\n- two\n\n```js\nlet x = 1;\n\nlet y;\n```\n\nEnd";
+  const page = open(t);
+  const s = newSnapshot();
+  const feed = page.show(s);
+  apply(s, recorded(1, "assistant_text_start", { partId: "p" }));
+  for (let i = 0; i < text.length; i++) {
+    apply(s, delta("assistant_text_delta", "p", i, text.charAt(i), 1));
+    page.receive(feed.update(s));
+  }
+  apply(s, recorded(2, "assistant_text_end", { partId: "p", text, interrupted: false }));
+  page.receive(feed.update(s));
+  const plain = (html: string) => html.replace(/<\/?div>|\s+/g, "");
+  const whole = open(t);
+  whole.show(s);
+  assert.equal(plain(page.find(".markdown").innerHTML), plain(whole.find(".markdown").innerHTML));
+  assert.equal(page.document.querySelectorAll(".markdown li").length, 2);
+});
+
+const HOSTILE = [
+  "<script>window.pwned = 1</script>",
+  "<img src=x onerror='window.pwned = 1'>",
+  "[click](javascript:window.pwned=1)",
+  "![picture](https://example.org/track.png)",
+  "[data](data:text/html,<script>1</script>) [vs](command:workbench.action.quit)",
+  "```\"><script>window.pwned = 1</script>\n</code><img src=x onerror=alert(1)>\n```",
+].join("\n\n");
+
+test("what the model writes is never markup of its own: no script, no picture, no other scheme", (t) => {
+  const page = open(t);
+  const s = newSnapshot();
+  apply(s, recorded(1, "assistant_text_end", { partId: "p", text: HOSTILE, interrupted: false }));
+  apply(s, recorded(2, "user_input", { text: HOSTILE }));
+  apply(s, recorded(3, "tool_call_start", { callId: "c", name: HOSTILE, arguments: JSON.stringify({ [HOSTILE]: HOSTILE }), summary: HOSTILE }));
+  apply(s, recorded(4, "tool_call_end", { callId: "c", name: HOSTILE, output: HOSTILE, summary: HOSTILE, isError: false, durationMs: 0 }));
+  page.show(s);
+  assert.equal(page.document.querySelectorAll("#app script, #app img, #app iframe, #app [onerror], #app [style]:not(textarea)").length, 0);
+  const links = [...page.document.querySelectorAll("a")].map((link) => link.getAttribute("href"));
+  assert.deepEqual(links.filter((href) => !/^(https?:|mailto:|#$)/.test(href ?? "")), []);
+  assert.equal((page.dom.window as unknown as { pwned?: number }).pwned, undefined);
+});
+
+test("a link to a file asks the editor to open it", (t) => {
+  const page = open(t);
+  const s = newSnapshot();
+  apply(s, recorded(1, "assistant_text_end", { partId: "p", text: "See [cart](shop/cart.py:12).", interrupted: false }));
+  page.show(s);
+  page.find(".markdown a").click();
+  assert.deepEqual(page.sent.at(-1), { type: "openFile", target: "shop/cart.py:12" });
+});
+
+test("an approval shows the exact command and sends each answer by its ids", (t) => {
+  const page = open(t);
+  page.show(sessionUntil("approval_requested"));
+  assert.equal(page.find(".approval .command").textContent, "python -m pytest -q");
+  assert.match(page.find(".approval").textContent, /Run this command\?.*Commands are asked about in this mode\./s);
+  page.button("Allow Once").click();
+  page.button("Allow commands that start with python -m pytest (for this session)").click();
+  (page.find(".reason") as HTMLInputElement).value = "not yet";
+  page.button("Deny").click();
+  assert.deepEqual(page.sent.slice(1), [
+    { type: "allow", requestId: "a1", ruleId: null },
+    { type: "allow", requestId: "a1", ruleId: "rule1" },
+    { type: "deny", requestId: "a1", reason: "not yet" },
+  ]);
+});
+
+test("an approval takes no focus, and is announced", (t) => {
+  const page = open(t);
+  const s = newSnapshot();
+  const feed = page.show(s);
+  page.find("textarea").focus();
+  for (const event of sessionEvents.slice(0, sessionEvents.findIndex(({ kind }) => kind === "approval_requested") + 1)) apply(s, event);
+  page.receive(feed.update(s));
+  assert.equal(page.document.activeElement?.tagName, "TEXTAREA");
+  assert.equal(page.find("[role=status]").textContent, "The agent asks: run python -m pytest -q");
+});
+
+test("a change can be kept, undone and opened from its card", (t) => {
+  const page = open(t);
+  page.show(sessionUntil("file_change"));
+  assert.match(page.find(".file .head").textContent, /shop\/cart\.py\+2−11 to review/);
+  page.button("Keep this change of shop/cart.py").click();
+  page.button("Undo this change of shop/cart.py").click();
+  page.button("shop/cart.py").click();
+  assert.deepEqual(page.sent.slice(1), [
+    { type: "review", hunkIds: ["h1"], verdict: "keep" },
+    { type: "review", hunkIds: ["h1"], verdict: "undo" },
+    { type: "openFile", target: "file:///home/ada/shop/shop/cart.py" },
+  ]);
+  assert.match(page.find("#review").textContent, /1 change in 1 file/);
+});
+
+test("Enter sends, Shift+Enter does not, and while it works there are three ways", (t) => {
+  const page = open(t);
+  const s = sessionUntil("user_input");
+  page.show(s);
+  const submits = () => page.sent.flatMap((message) => (message.type === "submit" ? [`${message.how}: ${message.text}`] : []));
+  const say = (text: string, key: KeyboardEventInit) => {
+    page.type(text);
+    page.press("Enter", key);
+  };
+  say("one", {});
+  say("two", { altKey: true });
+  say("three", { shiftKey: true, ctrlKey: true });
+  say("four", { isComposing: true });
+  say("five", { shiftKey: true });
+  assert.deepEqual(submits(), ["send: one", "queue: two", "stopFirst: three"]);
+  assert.equal(page.prompt.value, "five");
+  page.press("Escape");
+  assert.deepEqual(page.sent.at(-1), { type: "stop" });
+});
+
+test("a message that did not arrive is back in the prompt, before what was typed since", (t) => {
+  const page = open(t);
+  page.show(newSnapshot());
+  page.type("meanwhile");
+  page.receive({ type: "unsent", text: "lost", attachments: [] });
+  assert.equal(page.prompt.value, "lost\nmeanwhile");
+});
+
+test("draft and attachments are there after a reload", async (t) => {
+  const page = open(t);
+  page.show(newSnapshot());
+  const part = { type: "selection", uri: "file:///a.py", startLine: 0, endLine: 2, text: "x\n" } as const;
+  page.receive({ type: "attach", attachment: { label: "a.py:1-2", part } });
+  page.type("half a thought");
+  while (!JSON.stringify(page.state ?? {}).includes("half a thought")) await new Promise((done) => setTimeout(done, 20));
+  const again = open(t, page.state);
+  assert.equal(again.prompt.value, "half a thought");
+  again.press("Enter");
+  const attachments = [{ label: "a.py:1-2", part }];
+  assert.deepEqual(again.sent.at(-1), { type: "submit", text: "half a thought", attachments, how: "send" });
+});
+
+test("output is shown without colours, and of a line written over its last state", (t) => {
+  const page = open(t);
+  const s = newSnapshot();
+  apply(s, recorded(1, "tool_call_start", { callId: "c", name: "shell", arguments: "{}", summary: "make" }));
+  apply(s, delta("tool_call_output_delta", "c:out", 0, "\u001b[31mred\u001b[0m\r\n10%\r50%\r100%\n", 1));
+  page.show(s);
+  assert.equal(page.find(".tail").textContent, "red\n100%");
+});

@@ -1,0 +1,33 @@
+// Elements in few words. Text is always set as text, never as HTML.
+
+type Child = Node | string | null | undefined | false;
+type Props = Readonly<Record<string, string | number | boolean | ((event: Event) => void) | undefined>>;
+
+/** An element; `on…` functions listen, true and false set and leave out attributes. */
+export function h<K extends keyof HTMLElementTagNameMap>(tag: K, props: Props = {}, ...children: readonly Child[]): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (value === undefined || value === false) continue;
+    if (typeof value === "function") element.addEventListener(name.slice(2).toLowerCase(), value);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  for (const child of children) if (child !== null && child !== undefined && child !== false) element.append(child);
+  return element;
+}
+
+/** A codicon, for the eye only. */
+export function icon(name: string): HTMLElement {
+  return h("span", { class: `codicon codicon-${name}`, "aria-hidden": "true" });
+}
+
+export function iconButton(name: string, label: string, onClick: () => void, extra: Props = {}): HTMLButtonElement {
+  return h("button", { type: "button", class: "icon", title: label, "aria-label": label, onClick, ...extra }, icon(name));
+}
+
+export function textButton(label: string, onClick: () => void, extra: Props = {}): HTMLButtonElement {
+  return h("button", { type: "button", onClick, ...extra }, label);
+}
+
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
