@@ -57,8 +57,9 @@ class Terminal:
         return self._wait(lambda shot: all(text in shot for text in texts), f"on screen: {texts}")
 
     def exit_code(self) -> int:
-        """Waits until the program has ended."""
-        self._wait(lambda _: self._fact("pane_dead") == "1", "the end of the program")
+        """Waits until the program has ended; it must not have been killed."""
+        # A pane is dead when its terminal is closed; its status comes a moment later.
+        self._wait(lambda _: self._fact("pane_dead_status") != "", "the end of the program")
         return int(self._fact("pane_dead_status"))
 
     def _wait(self, condition: Callable[[str], bool], waited_for: str) -> str:
