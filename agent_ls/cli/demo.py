@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -22,36 +23,67 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from agent_ls.app.sample import copy_sample_project
 
-    base = Path(tempfile.mkdtemp(prefix="agent-ls-demo-"))
+    target = options.folder or Path(tempfile.mkdtemp(prefix="agent-ls-demo-")) / "shop"
     try:
-        folder = copy_sample_project((options.folder or base / "shop").resolve())
+        folder = copy_sample_project(target.absolute())
     except FileExistsError:
-        print(f"agent-ls demo: {options.folder} is there already; name a folder that is not", file=sys.stderr)
+        print(f"agent-ls demo: {target} is there already; name a folder that is not", file=sys.stderr)
         return 2
-    in_terminal = (
-        sys.stdin.isatty() and sys.stdout.isatty() and not options.headless and "CI" not in os.environ
-    )
-    why = "" if in_terminal else "no terminal"
-    if in_terminal:
-        nvim, plugin = _neovim(), _plugin()
-        if nvim and plugin:
-            return _open_neovim(nvim, plugin, folder, base / "state")
-        why = (
-            "Neovim 0.11 or newer is not on PATH"
-            if plugin
-            else "the Neovim plugin is not beside this package"
-        )
-    print(f"agent-ls demo ({why}: shown as a transcript). The project is a copy in {folder}\n")
-    from agent_ls.headless import demo as face
-
-    code = face.main(folder, base / "state")
-    print(f"\nThe changed project stays in {folder}. With a key (ANTHROPIC_API_KEY or OPENAI_API_KEY), try:")
-    print('  agent-ls exec --approve edits "explain what this project does"')
+    except OSError as error:
+        print(f"agent-ls demo: {target} cannot be made: {error.strerror or error}", file=sys.stderr)
+        return 2
+    # Its sessions go with the demo; a server that is still settling must not stop that.
+    with tempfile.TemporaryDirectory(prefix="agent-ls-demo-state-", ignore_cleanup_errors=True) as state:
+        nvim, why = _maybe_neovim(options)
+        code = _open_neovim(*nvim, folder, Path(state)) if nvim else _transcript(why, folder, Path(state))
+    print(_farewell(folder))
     return code
 
 
-# Neovim would look for a Python with its own module at the first .py file, which takes seconds.
-_QUICK = ("--cmd", "let g:loaded_python3_provider=0")
+def _maybe_neovim(options: argparse.Namespace) -> tuple[tuple[str, Path] | None, str]:
+    """Neovim and our plugin, or why it is not opened."""
+    if options.headless:
+        return None, "as a transcript; without --headless it opens in Neovim"
+    if not sys.stdin.isatty() or not sys.stdout.isatty() or "CI" in os.environ:
+        return None, "as a transcript, for there is no terminal; in one it opens in Neovim"
+    nvim, plugin = _neovim(), _plugin()
+    if plugin is None:
+        return None, "as a transcript, for the Neovim plugin is not beside this package"
+    if not nvim:
+        return None, "as a transcript, for Neovim 0.11 or newer is not on PATH"
+    return (nvim, plugin), ""
+
+
+def _transcript(why: str, folder: Path, state: Path) -> int:
+    from agent_ls.headless import demo as face
+
+    print(f"agent-ls demo: a whole session on a copy of a sample project\n({why})\n", flush=True)
+    return face.main(folder, state)
+
+
+def _farewell(folder: Path) -> str:
+    command = _command()
+    return "\n".join(
+        (
+            "",
+            f"The project stays as it is now, in {folder}.",
+            "",
+            "Next, with a key (ANTHROPIC_API_KEY or OPENAI_API_KEY) and in a folder of your own:",
+            f'  {command} exec "what does this project do?"',
+            f'  {command} exec --approve edits "find a bug and fix it"',
+            f'  {command} exec --approve ask "run the tests and fix what fails"',
+        )
+    )
+
+
+def _command() -> str:
+    """How this program is called from here."""
+    if shutil.which("agent-ls"):
+        return "agent-ls"
+    program = Path(sys.argv[0])
+    if program.name != "agent-ls":
+        return f"{shlex.quote(sys.executable)} -m agent_ls"
+    return shlex.quote(os.path.relpath(program))
 
 
 def _open_neovim(nvim: str, plugin: Path, folder: Path, state: Path) -> int:
@@ -63,17 +95,7 @@ def _open_neovim(nvim: str, plugin: Path, folder: Path, state: Path) -> int:
         **{f"XDG_{kind}_HOME": str(state / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")},
     }
     start = "lua require('agent_ls.demo').start()"
-    argv = [
-        nvim,
-        "--clean",
-        "-n",
-        *_QUICK,
-        "--cmd",
-        f"set runtimepath^={plugin}",
-        "-c",
-        start,
-        "shop/cart.py",
-    ]
+    argv = [nvim, "--clean", "-n", "--cmd", f"set runtimepath^={plugin}", "-c", start, "shop/cart.py"]
     return subprocess.call(argv, cwd=folder, env=environ)
 
 

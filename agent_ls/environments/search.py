@@ -11,13 +11,14 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
-
-import pathspec
+from typing import TYPE_CHECKING, Protocol
 
 from agent_ls.environments.base import READ_LIMIT_BYTES, GrepLine, GrepOptions, GrepResult
 from agent_ls.environments.errors import InvalidPatternError
 from agent_ls.text import decode, looks_binary
+
+if TYPE_CHECKING:
+    import pathspec
 
 MAX_LINE_CHARS = 2_000  # a line of minified code would fill a model's context alone
 IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")  # later ones win, as in ripgrep
@@ -223,13 +224,19 @@ def _rules(tree: Tree, folder: str, entries: Iterable[tuple[str, bool]]) -> _Rul
     names = {name for name, is_dir in entries if not is_dir}
     texts = [tree.text(posixpath.join(folder, name)) for name in IGNORE_FILES if name in names]
     lines = [line for text in texts for line in text.splitlines() if _is_rule(line)]
-    return _Rules(folder, pathspec.GitIgnoreSpec.from_lines(lines)) if lines else None
+    return _Rules(folder, _spec(lines)) if lines else None
+
+
+def _spec(lines: list[str]) -> pathspec.GitIgnoreSpec:
+    import pathspec  # where ripgrep is, nobody needs it
+
+    return pathspec.GitIgnoreSpec.from_lines(lines)
 
 
 def _is_rule(line: str) -> bool:
     """False also for a line that does not parse: one bad rule of the user's must not stop a search."""
     try:
-        return bool(pathspec.GitIgnoreSpec.from_lines([line]).patterns)
+        return bool(_spec([line]).patterns)
     except ValueError:
         return False
 

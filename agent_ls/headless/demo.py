@@ -6,6 +6,7 @@ The user allows the first edit for the session and each command once, and steers
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
@@ -14,18 +15,23 @@ import anyio
 from agent_ls.app.live_session import LiveSession
 from agent_ls.app.settings import Settings
 from agent_ls.app.workbench import Workbench
-from agent_ls.headless.exec import Outcome
-from agent_ls.headless.transcript import COLOURED, PLAIN, Transcript
+from agent_ls.headless.exec import Outcome, speak_plainly
+from agent_ls.headless.style import COLOURED, PLAIN
+from agent_ls.headless.transcript import Transcript
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.providers.walkthrough.moves import script
 from agent_ls.loop.approval import Answer
 from agent_ls.loop.events import ApprovalRequested, Envelope, FileChange
 
 STEER = "Please also note the fix in CHANGES.md."
+PAUSE_MS = 15
+"""Between words on a terminal: fast to read along, slow enough to see that it streams."""
 
 
 class ScriptedUser:
     """Answers as a newcomer might, and says so."""
+
+    NAME = "the demo's user"
 
     def __init__(self, live: LiveSession) -> None:
         self._live = live
@@ -33,35 +39,37 @@ class ScriptedUser:
 
     def see(self, envelope: Envelope) -> None:
         match envelope.event:
-            case ApprovalRequested(request_id=request_id, rules=rules, effect=effect):
-                session = next((rule for rule in rules if rule.scope == "session"), None)
-                if session and effect.get("type") == "WriteEffect":
-                    answer = Answer(
-                        "allow", "session", session.id, decided_by="the demo's user, for this session"
-                    )
-                else:
-                    answer = Answer("allow", decided_by="the demo's user, once")
-                self._live.desk.answer(request_id, answer)
+            case ApprovalRequested() as request:
+                self._live.desk.answer(request.request_id, self.answer(request))
             case FileChange() if not self._steered:
                 self._steered = True
                 self._live.session.steer(STEER, client_key="demo-steer")
 
+    def answer(self, request: ApprovalRequested) -> Answer:
+        session = next((rule for rule in request.rules if rule.scope == "session"), None)
+        if session and request.effect.get("type") == "WriteEffect":
+            return Answer("allow", "session", session.id, decided_by=self.NAME)
+        return Answer("allow", decided_by=self.NAME)
 
-async def play(folder: Path, state: Path, out: TextIO) -> int:
-    """Plays the session in `folder`; 0 when it ended well."""
-    bench = Workbench(settings=Settings(walkthrough_pause_ms=0), credentials=Credentials.from_environment({}),
-                      state_dir=state)  # fmt: skip
+
+async def play(
+    folder: Path, state: Path, out: TextIO, user: Callable[[LiveSession], ScriptedUser] = ScriptedUser
+) -> int:
+    """Plays the session in `folder`; the exit code is that of exec."""
+    settings = Settings(walkthrough_pause_ms=PAUSE_MS if out.isatty() else 0)
+    bench = Workbench(settings=settings, credentials=Credentials(), state_dir=state)
     outcome = Outcome()
     async with anyio.create_task_group() as group:
         await group.start(bench.run)
         live = await bench.new_session(workspace_folder=str(folder), provider="walkthrough")
-        user = ScriptedUser(live)
+        person = user(live)
         transcript = Transcript(COLOURED if out.isatty() else PLAIN)
         with live.session.subscribe() as events:
             live.session.submit(script()["task"], client_key="demo")
             async for item in events:
                 out.write(transcript.feed(item.envelope))
-                user.see(item.envelope)
+                out.flush()
+                person.see(item.envelope)
                 if outcome.see(item.envelope):
                     break
         group.cancel_scope.cancel()
@@ -69,4 +77,5 @@ async def play(folder: Path, state: Path, out: TextIO) -> int:
 
 
 def main(folder: Path, state: Path) -> int:
+    speak_plainly()
     return anyio.run(play, folder, state, sys.stdout)

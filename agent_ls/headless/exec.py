@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
@@ -14,11 +17,21 @@ from agent_ls.app.errors import AppError
 from agent_ls.app.live_session import LiveSession
 from agent_ls.app.settings import Settings
 from agent_ls.app.workbench import Workbench
-from agent_ls.headless.answerer import MODES, Answerer, Approve, answerer
-from agent_ls.headless.transcript import COLOURED, PLAIN, Transcript
+from agent_ls.headless.answerer import MODES, Approve, answerer
+from agent_ls.headless.style import COLOURED, PLAIN
+from agent_ls.headless.terminal import Lines, TerminalLines
+from agent_ls.headless.transcript import Transcript
 from agent_ls.llm.credentials import Credentials
-from agent_ls.loop.events import ApprovalRequested, Envelope, Error, ProcessingEnd, ToolCallEnd
+from agent_ls.loop.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    Envelope,
+    Error,
+    ProcessingEnd,
+    ToolCallEnd,
+)
 from agent_ls.loop.ids import new_id
+from agent_ls.loop.subscription import Encoded
 
 DONE, FAILED, USAGE, REFUSED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -54,7 +67,7 @@ class Outcome:
                 self.refused = True
             case ProcessingEnd(reason=reason):
                 self.interrupted |= reason == "interrupted"
-                self.failed |= reason in ("error", "aborted")
+                self.failed |= reason in ("error", "aborted", "limit")
                 return True
         return False
 
@@ -65,8 +78,12 @@ class Outcome:
         return FAILED if self.failed else REFUSED if self.refused else DONE
 
 
-async def run_exec(options: ExecOptions, out: TextIO, err: TextIO) -> int:
-    """0 done, 1 failed, 3 something was refused, 130 interrupted."""
+async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines | None = None) -> int:
+    """0 done, 1 failed, 3 something was refused, 130 interrupted. `lines` None: answers come from the terminal.
+
+    Raises:
+        AppError: nothing was begun.
+    """
     bench = Workbench(settings=options.settings, credentials=Credentials.from_environment())
     outcome = Outcome()
     refused: AppError | None = None
@@ -75,9 +92,12 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO) -> int:
         try:
             live = await _open(bench, options)
             group.start_soon(_stop_on_signal, live, outcome, group.cancel_scope)
-            await _play(live, options, outcome, out, err)
+            await _Play(live, options, outcome, Output(out, err), lines or TerminalLines(err)).run()
         except AppError as error:
             refused = error
+        except BrokenPipeError:  # who read our output is gone (`| head`): there is nobody to go on for
+            outcome.failed = True
+            _let_go(out)
         group.cancel_scope.cancel()
     if refused:  # raised out here: a task group would wrap it
         raise refused
@@ -98,25 +118,72 @@ async def _open(bench: Workbench, options: ExecOptions) -> LiveSession:
     )
 
 
-async def _play(live: LiveSession, options: ExecOptions, outcome: Outcome, out: TextIO, err: TextIO) -> None:
-    style = COLOURED if out.isatty() and not options.as_json else PLAIN
-    transcript = Transcript(style)
-    answer: Answerer = answerer(options.approve)
-    with live.session.subscribe() as events:
-        live.session.submit(options.prompt, client_key=new_id("exec"))
-        async for item in events:
-            if options.as_json:
-                out.write(item.encoded.decode("utf-8") + "\n")
-            else:
-                out.write(transcript.feed(item.envelope))
+@dataclass(frozen=True, slots=True)
+class Output:
+    """`out` gets the transcript or the events, `err` what a person must see in any case."""
+
+    out: TextIO
+    err: TextIO
+
+
+class _Play:
+    """One input, from its submission to its end."""
+
+    def __init__(
+        self, live: LiveSession, options: ExecOptions, outcome: Outcome, output: Output, lines: Lines
+    ) -> None:
+        self._live = live
+        self._options = options
+        self._outcome = outcome
+        self._output = output
+        self._answer = answerer(options.approve, lines)
+        is_coloured = output.out.isatty() and not options.as_json
+        self._transcript = Transcript(COLOURED if is_coloured else PLAIN)
+        self._asking: dict[str, anyio.CancelScope] = {}
+
+    async def run(self) -> None:
+        """
+        Raises:
+            BrokenPipeError: nobody reads the output any more.
+        """
+        session = self._live.session
+        problem: BrokenPipeError | None = None
+        with session.subscribe() as events:
+            session.submit(self._options.prompt, client_key=new_id("exec"))
+            # Answers are waited for beside the events: an interrupt must get through while a person thinks.
+            async with anyio.create_task_group() as group:
+                async for item in events:
+                    problem = self._tell(item)
+                    if isinstance(item.envelope.event, ApprovalRequested):
+                        group.start_soon(self._ask, item.envelope.event)
+                    if self._outcome.see(item.envelope) or problem:
+                        break
+                group.cancel_scope.cancel()
+        if problem:
+            raise problem
+        if not self._options.as_json:
+            self._output.err.write(f"session {session.id}\n")
+
+    def _tell(self, item: Encoded) -> BrokenPipeError | None:
+        """Given back and not raised: a task group would wrap it."""
+        event, out, err = item.envelope.event, self._output.out, self._output.err
+        text = self._transcript.feed(item.envelope)
+        try:
+            out.write(item.encoded.decode("utf-8") + "\n" if self._options.as_json else text)
             out.flush()
-            if isinstance(item.envelope.event, ApprovalRequested):
-                request = item.envelope.event
-                live.desk.answer(request.request_id, await answer(request))
-            if outcome.see(item.envelope):
-                break
-    if not options.as_json:
-        err.write(f"session {live.session.id}\n")
+        except BrokenPipeError as error:
+            return error
+        is_on_terminal = out.isatty() and not self._options.as_json
+        if self._options.approve == "ask" and not is_on_terminal and isinstance(event, ApprovalRequested):
+            err.write(f"{event.tool} {text}")  # nobody answers what he did not see
+        if isinstance(event, ApprovalResolved) and (scope := self._asking.get(event.request_id)):
+            scope.cancel()
+        return None
+
+    async def _ask(self, request: ApprovalRequested) -> None:
+        with anyio.CancelScope() as self._asking[request.request_id]:
+            answer = await self._answer(request)
+            self._live.desk.answer(request.request_id, answer)
 
 
 async def _stop_on_signal(live: LiveSession, outcome: Outcome, everything: anyio.CancelScope) -> None:
@@ -129,5 +196,19 @@ async def _stop_on_signal(live: LiveSession, outcome: Outcome, everything: anyio
             live.session.interrupt()
 
 
+def _let_go(out: TextIO) -> None:
+    """So that the interpreter's last flush does not complain either."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+
+
+def speak_plainly(as_json: bool = False) -> None:
+    """A character that the terminal's encoding lacks, or half of one in a file, must not end the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8" if as_json else None, errors="replace")
+
+
 def main(options: ExecOptions) -> int:
+    speak_plainly(options.as_json)
     return anyio.run(run_exec, options, sys.stdout, sys.stderr)

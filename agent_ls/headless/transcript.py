@@ -1,20 +1,31 @@
-"""Events as a transcript for people. Pure: an envelope in, text out.
-
-What a model, a file or a command says is untrusted: control characters are taken out, so that no output can
-move the cursor or retitle the terminal.
-"""
+"""Events as a transcript for people. Pure: an envelope in, text out."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
 
+from agent_ls.headless.style import (
+    PLAIN,
+    Style,
+    indented,
+    painted,
+    painted_diff,
+    plain,
+    seconds,
+    shortened,
+    tally,
+)
 from agent_ls.loop.events import (
     ApprovalRequested,
     ApprovalResolved,
     AssistantTextEnd,
     AssistantTextStart,
     Delta,
+    EndReason,
     Envelope,
     Error,
     FileChange,
@@ -28,109 +39,296 @@ from agent_ls.loop.events import (
     ToolCallEnd,
     ToolCallStart,
     TurnLimit,
+    UsageReport,
     UserInput,
     Warning,
 )
-from agent_ls.text import without_escapes
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+OUTPUT_LINES = 24  # of a command: enough to see what failed; the session has all of it
+DIFF_LINES = 80  # of a change that nobody is asked about
+SLOW_MS = 1_000  # from here on a call's time is worth a word
 
+_REMARKS = re.compile(r"\n?(Exit code: .*\n?|Duration: \d+ ms\n?)+$")
 
-def plain(text: str) -> str:
-    """Without escape sequences and control characters, but for newline and tab."""
-    return _CONTROL.sub("", without_escapes(text))
-
-
-@dataclass(frozen=True, slots=True)
-class Style:
-    """Start and end of each kind of emphasis; all empty where the output is no terminal."""
-
-    bold: str = ""
-    dim: str = ""
-    red: str = ""
-    green: str = ""
-    cyan: str = ""
-    end: str = ""
+_SCOPES = {"once": "once", "turn": "for this turn", "session": "for this session"}
+_DECIDERS = {"terminal": " by you", "headless": "", "interrupt": "", "policy": ""}
+_ENDS: dict[EndReason, str] = {
+    "completed": "done",
+    "refused": "done, but what it wanted to do was refused",
+    "interrupted": "interrupted",
+    "limit": "stopped at a limit",
+    "error": "ended by the error above",
+    "aborted": "the session was ended",
+}
 
 
-PLAIN = Style()
-COLOURED = Style("\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[0m")
+@dataclass(slots=True)
+class _Turn:
+    """What the closing line counts."""
+
+    began: str = ""
+    files: set[str] = field(default_factory=set)
+    added: int = 0
+    removed: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
 
 
 class Transcript:
-    """Remembers only where it stands in a line. `feed` gives the text to print for one event."""
+    """Remembers where it stands in a line, and what it showed of running calls. `feed` gives the text to print."""
 
     def __init__(self, style: Style = PLAIN, *, show_output: bool = True) -> None:
         self._style = style
         self._show_output = show_output
+        self._pieces: list[str] = []
+        self._newlines = 2  # at the end of what was printed: two make a blank line
         self._streamed: set[str] = set()
+        self._folder = ""
+        self._is_walkthrough = False
+        self._summaries: dict[str, str] = {}
+        self._asked: dict[str, ApprovalRequested] = {}
+        self._shown_diffs: set[tuple[str, str]] = set()
+        self._refused: set[str] = set()
+        self._last_call = ""
+        self._turn = _Turn()
 
     def feed(self, envelope: Envelope) -> str:
-        style = self._style
+        self._pieces = []
+        self._tell(envelope)
+        if not isinstance(envelope.event, Delta):
+            self._last_call = getattr(envelope.event, "call_id", "") or self._last_call
+        return "".join(self._pieces)
+
+    def _tell(self, envelope: Envelope) -> None:
         match envelope.event:
-            case SessionStart(provider=provider, model=model, working_directory=folder):
-                return self._note(f"{provider} / {model} in {folder}")
-            case UserInput(text=text):
-                return f"\n{style.bold}\u276f {plain(text)}{style.end}\n"
-            case SteeringQueued(text=text):
-                return f"\n{style.bold}\u276f (steering) {plain(text)}{style.end}\n"
-            case SteeringInjected():
-                return self._note("the model is told at its next call")
-            case AssistantTextStart():
-                return "\n"
             case Delta(kind="assistant_text_delta", part_id=part, text=text):
                 self._streamed.add(part)
-                return plain(text)
+                self._write(plain(text))
+            case AssistantTextStart():
+                self._gap()
             case AssistantTextEnd(part_id=part, text=text, interrupted=interrupted):
-                rest = "" if part in self._streamed else plain(text)
+                self._write("" if part in self._streamed else plain(text))
+                self._write(" \u2026 (interrupted)" if interrupted else "")
+                self._fresh_line()
                 self._streamed.discard(part)
-                return rest + (" \u2026 (interrupted)" if interrupted else "") + "\n"
             case ReasoningEnd(text=text) if text.strip():
-                return self._note(plain(text))
-            case ToolCallStart(name=name, summary=summary):
-                return f"\n{style.cyan}\u25b8 {name}{style.end} {plain(summary)}\n"
-            case ToolCallEnd():
-                return self._call_end(envelope.event)
-            case FileChange(diff=diff):
-                return self._diff(diff)
-            case ApprovalRequested(reason=reason):
-                return f"{style.bold}? may it run{style.end} ({plain(reason)})\n"
-            case ApprovalResolved(decision=decision, decided_by=by, reason=reason):
-                word = "allowed" if decision == "allow" else "refused"
-                return f"{style.bold}  {word}{style.end} by {plain(by)}{': ' + plain(reason) if reason else ''}\n"
-            case Retry(attempt=attempt, delay_ms=delay_ms, message=message):
-                return self._note(f"{plain(message)} Trying again in {delay_ms / 1000:.1f} s ({attempt}).")
-            case Warning(message=message) | LoopDetection(message=message) | TurnLimit(message=message):
-                return self._note(plain(message))
-            case Error(message=message, hint=hint):
-                advice = f"  {plain(hint)}\n" if hint else ""
-                return f"\n{style.red}error: {plain(message)}{style.end}\n{advice}"
+                self._gap()
+                self._dim(f"(thinks) {text.strip()}")
+            case ToolCallStart() as start:
+                self._call_start(start)
+            case ToolCallEnd() as end:
+                self._call_end(end)
+            case ApprovalRequested() as request:
+                self._asks(request)
+            case ApprovalResolved() as resolved:
+                self._answered(resolved)
+            case FileChange() as change:
+                self._changed(change)
+            case UsageReport(call=usage):
+                self._turn.input_tokens += usage.input_tokens
+                self._turn.output_tokens += usage.output_tokens
             case ProcessingEnd(reason=reason):
-                return "" if reason == "completed" else self._note(f"the turn ended: {reason}")
+                self._closing(reason, envelope.timestamp)
+            case UserInput(text=text):
+                self._turn = _Turn(began=envelope.timestamp)
+                self._says(text, "")
             case _:
-                return ""
+                self._remark(envelope)
 
-    def _note(self, text: str) -> str:
-        lines = "\n".join(f"  {line}" for line in text.strip().split("\n"))
-        return f"{self._style.dim}{lines}{self._style.end}\n"
+    def _remark(self, envelope: Envelope) -> None:
+        match envelope.event:
+            case SessionStart() as start:
+                self._session(start)
+            case SteeringQueued(text=text):
+                self._says(text, "  (while it works)")
+            case SteeringInjected(text=text):
+                self._fresh_line()
+                self._dim(f"\u21b3 told to the model: {' '.join(text.split())}")
+            case Retry(attempt=attempt, delay_ms=delay_ms, message=message):
+                self._warn(f"{message} Trying again in {seconds(delay_ms)} ({attempt}).")
+            case Warning(message=message) | LoopDetection(message=message) | TurnLimit(message=message):
+                self._warn(message)
+            case Error(message=message, hint=hint):
+                self._gap()
+                self._write(f"{self._style.red}error: {plain(message)}{self._style.end}\n")
+                self._write(indented([plain(hint)], "  ") if hint else "")
+            case _:
+                pass
 
-    def _call_end(self, end: ToolCallEnd) -> str:
+    # -- a session and who speaks in it
+
+    def _session(self, start: SessionStart) -> None:
+        self._folder = start.working_directory
+        self._is_walkthrough = start.is_walkthrough
+        model = (
+            "walkthrough (a script, no model)"
+            if start.is_walkthrough
+            else f"{start.provider} / {start.model}"
+        )
+        self._dim(f"{model} in {start.working_directory}{', resumed' if start.resumed else ''}")
+
+    def _says(self, text: str, remark: str) -> None:
+        self._gap()
+        first, *others = plain(text).rstrip().split("\n")
+        style = self._style
+        self._write(f"{style.bold}\u276f {first}{style.end}{painted(remark, style.dim, style)}\n")
+        self._write(indented((f"{style.bold}{line}{style.end}" for line in others), "  "))
+        self._write("\n")
+
+    def _closing(self, reason: EndReason, timestamp: str) -> None:
+        turn = self._turn
+        parts = [_ENDS[reason]]
+        if turn.files:
+            files = "1 file" if len(turn.files) == 1 else f"{len(turn.files)} files"
+            parts.append(f"{files} changed {tally(turn.added, turn.removed)}")
+        if turn.began:
+            parts.append(seconds(_between_ms(turn.began, timestamp)))
+        if turn.output_tokens and not self._is_walkthrough:
+            parts.append(f"{turn.input_tokens:,} tokens in, {turn.output_tokens:,} out")
+        self._gap()
+        self._dim(" \u00b7 ".join(parts))
+
+    # -- calls
+
+    def _call_start(self, start: ToolCallStart) -> None:
+        if self._last_call in self._summaries and self._newlines == 1:
+            self._fresh_line()  # one more of the same answer
+        else:
+            self._gap()
+        self._summaries[start.call_id] = start.summary
+        style = self._style
+        self._write(
+            f"{style.cyan}\u25b8 {plain(start.name)}{style.end} {plain(start.summary)}".rstrip() + "\n"
+        )
+
+    def _call_end(self, end: ToolCallEnd) -> None:
+        summary = self._summaries.pop(end.call_id, "")
+        if end.call_id in self._refused:
+            return
+        self._fresh_line()
+        whose = "" if self._last_call == end.call_id else f"{plain(summary) or plain(end.name)}: "
         style = self._style
         mark = f"{style.red}\u2717" if end.is_error else f"{style.green}\u2713"
-        shown = ""
-        if self._show_output and (end.is_error or end.name == "shell"):
-            lines = plain(end.output).strip("\n").split("\n")
-            kept = (
-                lines
-                if len(lines) <= 24
-                else [*lines[:12], f"\u2026 {len(lines) - 24} lines \u2026", *lines[-12:]]
-            )
-            shown = "".join(f"  {style.dim}\u2502 {line}{style.end}\n" for line in kept)
-        return f"{shown}  {mark}{style.end} {plain(end.summary)}\n"
+        if end.is_error and end.exit_code is None:
+            first, *rest = shortened(plain(end.output).strip().split("\n"), OUTPUT_LINES)
+            self._write(f"  {mark}{style.end} {whose}{first}\n{indented(rest, '    ')}")
+            return
+        is_command = end.exit_code is not None
+        if self._show_output and is_command:
+            lines = _REMARKS.sub("", plain(end.output)).strip("\n").split("\n")
+            lines = [f"{style.dim}\u2502 {line}{style.end}" for line in shortened(lines, OUTPUT_LINES)]
+            self._write(indented(lines, "  "))
+        took = f" \u00b7 {seconds(end.duration_ms)}" if is_command or end.duration_ms >= SLOW_MS else ""
+        self._write(f"  {mark}{style.end} {whose}{plain(end.summary)}{painted(took, style.dim, style)}\n")
 
-    def _diff(self, diff: str) -> str:
-        style, out = self._style, []
-        for line in plain(diff).rstrip("\n").split("\n"):
-            colour = style.green if line.startswith("+") else style.red if line.startswith("-") else style.dim
-            out.append(f"  {colour}{line}{style.end}\n")
-        return "".join(out)
+    def _changed(self, change: FileChange) -> None:
+        turn = self._turn
+        turn.files.add(change.path)
+        turn.added, turn.removed = turn.added + change.added, turn.removed + change.removed
+        if (change.call_id, change.diff) not in self._shown_diffs:
+            self._fresh_line()
+            self._write(indented(shortened([*painted_diff(change.diff, self._style)], DIFF_LINES), "    "))
+
+    # -- approvals
+
+    def _asks(self, request: ApprovalRequested) -> None:
+        """All of what is to happen is shown before the question, not after."""
+        self._asked[request.request_id] = request
+        self._fresh_line()
+        self._write(indented(self._effect(request), "    "))
+        style = self._style
+        question = _question(request.effect)
+        self._write(
+            f"  {style.yellow}? {question}{style.end}{style.dim} ({plain(request.reason)}){style.end}\n"
+        )
+
+    def _effect(self, request: ApprovalRequested) -> Iterator[str]:
+        effect = request.effect
+        match effect.get("type"):
+            case "WriteEffect":
+                files = effect["files"]
+                for file in files:
+                    self._shown_diffs.add((request.call_id, file["diff"]))
+                    if len(files) > 1:
+                        yield f"{self._style.bold}{file['action']} {plain(self._name(file['path']))}{self._style.end}"
+                    if file["diff"]:
+                        yield from painted_diff(file["diff"], self._style)
+            case "CommandEffect":
+                yield from self._command(effect, request.summary)
+            case _:
+                pass
+
+    def _command(self, effect: dict[str, Any], summary: str) -> Iterator[str]:
+        """What the line of the call does not say already."""
+        command: str = effect["command"]
+        if command != summary:
+            yield from (f"$ {line}" for line in plain(command).split("\n"))
+        if effect["workingDir"] != self._folder:
+            yield f"in {plain(self._name(effect['workingDir']))}"
+        yield from (f"with {plain(name)}={plain(value)}" for name, value in effect["envVars"])
+        if effect["background"]:
+            yield "in the background, until it is ended"
+
+    def _answered(self, resolved: ApprovalResolved) -> None:
+        request = self._asked.pop(resolved.request_id, None)
+        style = self._style
+        by = _DECIDERS.get(
+            resolved.decided_by, f" by {plain(resolved.decided_by)}" if resolved.decided_by else ""
+        )
+        because = f": {plain(resolved.reason)}" if resolved.reason else ""
+        self._fresh_line()
+        if resolved.decision == "allow":
+            scope = _SCOPES.get(resolved.scope, "")
+            self._write(f"  {style.green}\u2713{style.end} allowed {scope}{by}{because}\n")
+            return
+        if request:
+            self._refused.add(request.call_id)
+        self._write(f"  {style.red}\u2717{style.end} not allowed{by}{because}\n")
+
+    def _name(self, path: str) -> str:
+        """A path as a person names it: below the session's folder without the folder."""
+        below = path.startswith(f"{self._folder}/") if self._folder else False
+        return path[len(self._folder) + 1 :] if below else path
+
+    # -- where it stands
+
+    def _write(self, text: str) -> None:
+        if not text:
+            return
+        self._pieces.append(text)
+        bare = text.rstrip("\n")
+        ended = len(text) - len(bare)
+        self._newlines = ended if bare else min(self._newlines + ended, 2)
+
+    def _fresh_line(self) -> None:
+        if self._newlines == 0:
+            self._write("\n")
+
+    def _gap(self) -> None:
+        self._write("\n" * max(2 - self._newlines, 0))
+
+    def _dim(self, text: str) -> None:
+        style = self._style
+        self._write(indented((f"{style.dim}{line}{style.end}" for line in plain(text).split("\n")), "  "))
+
+    def _warn(self, text: str) -> None:
+        self._fresh_line()
+        style = self._style
+        self._write(indented([f"{style.yellow}! {plain(text)}{style.end}"], "  "))
+
+
+def _question(effect: dict[str, Any]) -> str:
+    match effect.get("type"):
+        case "WriteEffect":
+            return "May it make this change?"
+        case "CommandEffect":
+            return "May it run this command?"
+        case "ReadEffect":
+            return f"May it look at {plain(', '.join(effect['paths']))}?"
+        case _:
+            return "May it do this?"
+
+
+def _between_ms(start: str, end: str) -> float:
+    """Milliseconds between two ISO 8601 times."""
+    return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds() * 1000

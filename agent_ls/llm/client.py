@@ -13,9 +13,7 @@ from agent_ls.llm.endpoint import Endpoint, ProviderSettings
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.http_adapter import HttpAdapter
 from agent_ls.llm.middleware import Middleware
-from agent_ls.llm.providers.anthropic import AnthropicCodec
 from agent_ls.llm.providers.base import Codec
-from agent_ls.llm.providers.openai_responses import OpenAIResponsesCodec
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent
 
@@ -125,11 +123,18 @@ def build_client(
     return Client({**real, **(extra or {})}, default or next(iter(real), ""), middleware)
 
 
+# A codec is loaded by who has a key for it: an editor waits for all that is imported before its first answer.
+
+
 def _anthropic(settings: ProviderSettings) -> Codec:
+    from agent_ls.llm.providers.anthropic import AnthropicCodec
+
     return AnthropicCodec(facts_lookup("anthropic"), settings.version, settings.betas)
 
 
 def _openai(settings: ProviderSettings) -> Codec:
+    from agent_ls.llm.providers.openai_responses import OpenAIResponsesCodec
+
     return OpenAIResponsesCodec(facts_lookup("openai"))
 
 

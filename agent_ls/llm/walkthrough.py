@@ -1,11 +1,11 @@
-"""ADAPTER: the walkthrough as a provider. Chosen by name only, never a fall-back (H14)."""
+"""ADAPTER: the walkthrough as a provider. Chosen by name only, never a fall-back (H14); loaded when it is asked."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 
 from agent_ls.llm.accumulate import Accumulator
-from agent_ls.llm.providers.walkthrough.answer import NAME, answer
+from agent_ls.llm.providers.walkthrough import NAME
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import ReasoningDelta, StreamEvent, TextDelta
 
@@ -22,15 +22,21 @@ class WalkthroughAdapter:
 
     async def complete(self, request: Request) -> Response:
         folded = Accumulator(NAME, request.model)
-        for event in answer(request):
+        for event in _answer(request):
             folded.feed(event)
         return folded.response()
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
-        for event in answer(request):
+        for event in _answer(request):
             if isinstance(event, TextDelta | ReasoningDelta):
                 await self._pause()
             yield event
 
     async def close(self) -> None:
         """Nothing is held open."""
+
+
+def _answer(request: Request) -> Iterator[StreamEvent]:
+    from agent_ls.llm.providers.walkthrough.answer import answer
+
+    return answer(request)

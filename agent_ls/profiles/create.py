@@ -7,10 +7,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeAlias
 
-from agent_ls.profiles.anthropic.profile import anthropic_profile
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.profiles.family import DEFAULT_OPTIONS, NO_FACTS, ModelFacts, ProfileOptions
-from agent_ls.profiles.openai.profile import openai_profile
 
 Builder: TypeAlias = Callable[[str, ModelFacts, ProfileOptions], ProviderProfile]
 
@@ -37,6 +35,21 @@ def create_profile(
     if builder is None:
         raise UnknownProviderError(provider)
     return builder(model, facts, options)
+
+
+# A family is loaded by who asks for it: its tools are much of what an editor's first answer would wait for.
+
+
+def anthropic_profile(model: str, facts: ModelFacts, options: ProfileOptions) -> ProviderProfile:
+    from agent_ls.profiles.anthropic import profile
+
+    return profile.anthropic_profile(model, facts, options)
+
+
+def openai_profile(model: str, facts: ModelFacts, options: ProfileOptions) -> ProviderProfile:
+    from agent_ls.profiles.openai import profile
+
+    return profile.openai_profile(model, facts, options)
 
 
 def walkthrough_profile(model: str, facts: ModelFacts, options: ProfileOptions) -> ProviderProfile:

@@ -43,7 +43,11 @@ class Terminal:
         (self._folder / "settings").write_text(_SETTINGS)
         self._environ = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", **environ}
         size = ["-x", str(columns), "-y", str(rows)]
-        self._tmux("new-session", "-d", *size, "-c", str(cwd), *command)
+        # tmux may miss the end of a program (its status is then never told), so a shell notes it.
+        self._status = self._folder / "status"
+        self._status.touch()
+        noted = ["/bin/sh", "-c", '"$@"; echo $? >"$0"', str(self._status)]
+        self._tmux("new-session", "-d", *size, "-c", str(cwd), *noted, *command)
 
     def keys(self, *keys: str) -> None:
         """Presses keys by tmux's names ("Enter", "C-s", "M-a"); all else is typed."""
@@ -57,10 +61,9 @@ class Terminal:
         return self._wait(lambda shot: all(text in shot for text in texts), f"on screen: {texts}")
 
     def exit_code(self) -> int:
-        """Waits until the program has ended; it must not have been killed."""
-        # A pane is dead when its terminal is closed; its status comes a moment later.
-        self._wait(lambda _: self._fact("pane_dead_status") != "", "the end of the program")
-        return int(self._fact("pane_dead_status"))
+        """Waits until the program has ended; 128 and more: a signal ended it."""
+        self._wait(lambda _: self._status.read_text().endswith("\n"), "the end of the program")
+        return int(self._status.read_text())
 
     def _wait(self, condition: Callable[[str], bool], waited_for: str) -> str:
         end = time.monotonic() + DEADLINE_S
@@ -68,9 +71,6 @@ class Terminal:
             assert time.monotonic() < end, f"not within {DEADLINE_S} s: {waited_for}\n{shot}"
             time.sleep(POLL_S)  # between two looks: a terminal does not tell when it has changed
         return shot
-
-    def _fact(self, name: str) -> str:
-        return self._tmux("display-message", "-p", f"#{{{name}}}").strip()
 
     def _tmux(self, *arguments: str) -> str:
         own = ["-f", str(self._folder / "settings"), "-S", str(self._folder / "socket")]

@@ -24,7 +24,6 @@ from agent_ls.llm.stream import (
     ToolCallStart,
 )
 
-NAME = "walkthrough"
 MODEL = "walkthrough"
 _PIECE = re.compile(r"\s*\S+\s?")
 

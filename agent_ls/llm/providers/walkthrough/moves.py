@@ -179,7 +179,7 @@ def _acknowledge(steers: Sequence[str]) -> str:
         if known
         else "A real model would act on that; my script can only tell you that it arrived."
     )
-    return f"You say: \u201c{said}\u201d. {answer}\n\n"
+    return f"You say: \u201c{said}\u201d {answer}\n\n"
 
 
 def _task_start(messages: Sequence[Message]) -> int:

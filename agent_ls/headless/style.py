@@ -1,0 +1,77 @@
+"""Emphasis, and text made safe for a terminal. Pure.
+
+What a model, a file or a command says is untrusted: control characters are taken out, so that no output can move the
+cursor or retitle the terminal, and characters that turn the reading direction are shown, so that none can hide what
+is approved.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from agent_ls.text import without_escapes
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def plain(text: str) -> str:
+    """Without escape sequences and control characters, but for newline and tab."""
+    return _TURNING.sub("\ufffd", _CONTROL.sub("", without_escapes(text)))
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """Start and end of each kind of emphasis; all empty where the output is no terminal."""
+
+    bold: str = ""
+    dim: str = ""
+    red: str = ""
+    green: str = ""
+    yellow: str = ""
+    cyan: str = ""
+    end: str = ""
+
+
+PLAIN = Style()
+COLOURED = Style("\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m", "\x1b[0m")
+
+
+def painted(text: str, colour: str, style: Style) -> str:
+    return f"{colour}{text}{style.end}" if text else ""
+
+
+def painted_diff(diff: str, style: Style) -> Iterator[str]:
+    """The lines of one file's unified diff but for its head, which names the file."""
+    lines = plain(diff).rstrip("\n").split("\n")
+    # Only at the top: a removed line of SQL, `-- like this`, looks the same further down.
+    head = 2 if len(lines) > 2 and lines[0].startswith("--- ") and lines[1].startswith("+++ ") else 0
+    for line in lines[head:]:
+        colour = style.green if line.startswith("+") else style.red if line.startswith("-") else style.dim
+        yield f"{colour}{line}{style.end}" if line.strip() else ""
+
+
+def shortened(lines: Sequence[str], max_lines: int) -> list[str]:
+    """Head and tail, with a count between them."""
+    if len(lines) <= max_lines:
+        return list(lines)
+    head, tail = max_lines // 2, max_lines - max_lines // 2 - 1
+    return [*lines[:head], f"\u2026 {len(lines) - head - tail} lines \u2026", *lines[-tail:]]
+
+
+def indented(lines: Iterable[str], by: str) -> str:
+    return "".join(f"{by}{line}".rstrip() + "\n" for line in lines)
+
+
+def seconds(duration_ms: float) -> str:
+    """A time for people: `0.3 s`, `12 s`, `3 min 20 s`."""
+    if duration_ms < 10_000:
+        return f"{duration_ms / 1000:.1f} s"
+    whole = round(duration_ms / 1000)
+    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"
+
+
+def tally(added: int, removed: int) -> str:
+    return f"+{added} \u2212{removed}"

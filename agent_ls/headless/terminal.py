@@ -1,0 +1,71 @@
+"""The terminal as the place where a person answers: one line for each question, and nothing typed ahead counts."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Protocol, TextIO
+
+import anyio
+
+from agent_ls.headless.style import plain
+from agent_ls.loop.approval import Answer
+from agent_ls.loop.events import ApprovalRequested, RuleOffer
+
+BELL = "\a"
+_LETTERS = {"turn": "t", "session": "s"}
+
+
+class Lines(Protocol):
+    """Where answers come from."""
+
+    async def ask(self, prompt: str) -> str:
+        """The line that is typed once the prompt is there, "" at the end of input."""
+        ...
+
+
+class TerminalLines:
+    """Standard input, read so that a cancelled wait takes no line away and keeps no process alive."""
+
+    def __init__(self, err: TextIO) -> None:
+        self._err = err
+
+    async def ask(self, prompt: str) -> str:
+        descriptor = sys.stdin.fileno()
+        _forget_what_was_typed(descriptor)
+        self._err.write(f"{BELL if self._err.isatty() else ''}{prompt}")
+        self._err.flush()
+        await anyio.wait_readable(descriptor)
+        # A terminal gives one line at a time.
+        return os.read(descriptor, 4096).decode("utf-8", "replace").partition("\n")[0]
+
+
+async def ask(request: ApprovalRequested, lines: Lines) -> Answer:
+    """Anything but a clear yes is a no, and its words are the reason. What is asked about was shown before."""
+    line = (await lines.ask(_choices(request.rules))).strip()
+    word = line.lower()
+    if word in ("y", "yes"):
+        return Answer("allow", decided_by="terminal")
+    for rule in request.rules:
+        if word in (_LETTERS[rule.scope], rule.scope):
+            return Answer("allow", rule.scope, rule.id, decided_by="terminal")
+    reason = "" if word in ("", "n", "no") else line
+    return Answer("deny", reason=reason, decided_by="terminal")
+
+
+def _choices(rules: Iterable[RuleOffer]) -> str:
+    offered = [(_LETTERS[rule.scope], plain(rule.label)) for rule in rules]
+    explained = "".join(f"    {letter}: {label}\n" for letter, label in offered)
+    letters = ["[y]es", *(f"[{letter}]" for letter, _ in offered), "[n]o, or say why not"]
+    return f"{explained}    {', '.join(letters)}: "
+
+
+def _forget_what_was_typed(descriptor: int) -> None:
+    """A key pressed before the question was there is no answer to it."""
+    with suppress(ImportError, OSError):
+        import termios
+
+        with suppress(termios.error):
+            termios.tcflush(descriptor, termios.TCIFLUSH)

@@ -1,0 +1,393 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, get_args
+
+import pytest
+
+from agent_ls.environments.effects import CommandEffect, PlannedWrite, ReadEffect, WriteEffect
+from agent_ls.headless.style import COLOURED, PLAIN, plain, seconds, shortened
+from agent_ls.headless.transcript import Transcript
+from agent_ls.llm.requests import Usage
+from agent_ls.loop.approval import effect_json
+from agent_ls.loop.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    AssistantTextEnd,
+    AssistantTextStart,
+    Delta,
+    Envelope,
+    Error,
+    FileChange,
+    HunkStateChanged,
+    LoopDetection,
+    ProcessingEnd,
+    QueueChanged,
+    ReasoningEnd,
+    ReasoningStart,
+    RecordedEvent,
+    Retry,
+    SessionEnd,
+    SessionEvent,
+    SessionStart,
+    StateChanged,
+    SteeringInjected,
+    SteeringQueued,
+    SteeringRemoved,
+    TerminalExit,
+    TerminalOpen,
+    Title,
+    ToolCallEnd,
+    ToolCallStart,
+    TurnLimit,
+    UsageReport,
+    UserInput,
+    Warning,
+)
+
+DIFF = "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n"
+SHOWN_DIFF = "    @@ -1,2 +1,2 @@\n     same\n    -old\n    +new\n"
+
+
+def envelope(event: SessionEvent, second: int = 0) -> Envelope:
+    return Envelope("s", 1, f"2026-01-02T03:04:{second:02}.000Z", event)
+
+
+def transcript(*events: SessionEvent, **options: Any) -> str:
+    made = Transcript(**options)
+    return "".join(made.feed(envelope(event)) for event in events)
+
+
+def start(call_id: str = "c", name: str = "read_file", summary: str = "a.py") -> ToolCallStart:
+    return ToolCallStart(call_id, 0, name, "{}", summary)
+
+
+def end(call_id: str = "c", **changes: Any) -> ToolCallEnd:
+    values: dict[str, Any] = {
+        "name": "read_file", "output": "text", "summary": "3 lines", "is_error": False, "error_kind": "",
+        "duration_ms": 5, "output_chars": 4,
+    }  # fmt: skip
+    return ToolCallEnd(call_id, **(values | changes))
+
+
+def command_end(output: str, code: int = 0) -> ToolCallEnd:
+    return end(
+        name="shell", output=output, summary=f"exit {code}", is_error=code != 0,
+        error_kind="shell_exit" if code else "", duration_ms=340, exit_code=code,
+    )  # fmt: skip
+
+
+def asked(effect: Any, call_id: str = "c", summary: str = "a.py") -> ApprovalRequested:
+    return ApprovalRequested("r", call_id, "tool", summary, "because", effect_json(effect), effect.digest)
+
+
+def answered(decision: Any, **changes: Any) -> ApprovalResolved:
+    values: dict[str, Any] = {"scope": "once", "decided_by": "terminal"}
+    return ApprovalResolved("r", decision, **(values | changes))
+
+
+EDIT = WriteEffect((PlannedWrite("/w/a.py", "modify", DIFF, "k"),))
+TWO_EDITS = WriteEffect((*EDIT.files, PlannedWrite("/w/b.py", "delete", "", "k")))
+
+# Each kind of event, and what it makes of an empty transcript.
+KINDS: list[tuple[RecordedEvent, str]] = [
+    (SessionStart("anthropic", "claude", "/w"), "  anthropic / claude in /w\n"),
+    (SessionStart("anthropic", "claude", "/w", resumed=True), "  anthropic / claude in /w, resumed\n"),
+    (
+        SessionStart("walkthrough", "walkthrough", "/w", is_walkthrough=True),
+        "  walkthrough (a script, no model) in /w\n",
+    ),
+    (SessionEnd("CLOSED", "completed"), ""),
+    (StateChanged("PROCESSING"), ""),
+    (UserInput("Do it.\nNow."), "\u276f Do it.\n  Now.\n\n"),
+    (SteeringQueued("st", "Stop."), "\u276f Stop.  (while it works)\n\n"),
+    (SteeringRemoved("st"), ""),
+    (SteeringInjected("st", "Stop."), "  \u21b3 told to the model: Stop.\n"),
+    (QueueChanged(()), ""),
+    (AssistantTextStart("p"), ""),
+    (AssistantTextEnd("p", "Hello."), "Hello.\n"),
+    (AssistantTextEnd("p", "Hel", interrupted=True), "Hel \u2026 (interrupted)\n"),
+    (ReasoningStart("p"), ""),
+    (ReasoningEnd("p", "So\nit is."), "  (thinks) So\n  it is.\n"),
+    (ReasoningEnd("p", ""), ""),
+    (start(), "\u25b8 read_file a.py\n"),
+    (end(), "  \u2713 read_file: 3 lines\n"),
+    (FileChange("c", "/w/a.py", "modify", 1, 1, DIFF), SHOWN_DIFF),
+    (HunkStateChanged("/w/a.py", (), "user"), ""),
+    (asked(ReadEffect(("/etc/hosts",))), "  ? May it look at /etc/hosts? (because)\n"),
+    (answered("allow"), "  \u2713 allowed once by you\n"),
+    (TerminalOpen("c", "c", "ls"), ""),
+    (TerminalExit("c", 0), ""),
+    (UsageReport(Usage(1, 1), Usage(1, 1), 1, 100), ""),
+    (
+        Retry(2, 1500, "rate_limit", "Too many requests."),
+        "  ! Too many requests. Trying again in 1.5 s (2).\n",
+    ),
+    (TurnLimit("rounds", 3, "Stopped after 3 rounds."), "  ! Stopped after 3 rounds.\n"),
+    (LoopDetection("It repeats itself."), "  ! It repeats itself.\n"),
+    (Warning("Nearly full."), "  ! Nearly full.\n"),
+    (Error("The key is wrong.", "authentication", "Check it."), "error: The key is wrong.\n  Check it.\n"),
+    (Title("A title"), ""),
+    (ProcessingEnd("completed"), "  done\n"),
+    (ProcessingEnd("interrupted"), "  interrupted\n"),
+    (ProcessingEnd("error"), "  ended by the error above\n"),
+    (ProcessingEnd("limit"), "  stopped at a limit\n"),
+    (ProcessingEnd("refused"), "  done, but what it wanted to do was refused\n"),
+    (ProcessingEnd("aborted"), "  the session was ended\n"),
+]
+
+
+@pytest.mark.req("H13", "E1")
+@pytest.mark.parametrize(
+    ("event", "expected"), KINDS, ids=[f"{n}-{event.kind}" for n, (event, _) in enumerate(KINDS)]
+)
+def test_each_kind_of_event_has_its_text(event: RecordedEvent, expected: str) -> None:
+    assert transcript(event) == expected
+
+
+def test_no_kind_of_event_is_forgotten() -> None:
+    assert {type(event) for event, _ in KINDS} == set(get_args(RecordedEvent))
+
+
+FLOWS: dict[str, tuple[list[SessionEvent], str]] = {
+    "text that was streamed is not repeated": (
+        [
+            AssistantTextStart("p"),
+            Delta("assistant_text_delta", "p", 0, "Hel"),
+            Delta("assistant_text_delta", "p", 3, "lo."),
+            AssistantTextEnd("p", "Hello."),
+        ],
+        "Hello.\n",
+    ),
+    "other deltas are not shown": (
+        [Delta("reasoning_delta", "p", 0, "hm"), Delta("tool_call_output_delta", "c:out", 0, "out")],
+        "",
+    ),
+    "one call, its result below": ([start(), end()], "\u25b8 read_file a.py\n  \u2713 3 lines\n"),
+    "a slow call with its time": (
+        [start(), end(duration_ms=2400)],
+        "\u25b8 read_file a.py\n  \u2713 3 lines \u00b7 2.4 s\n",
+    ),
+    "calls side by side, results by name": (
+        [start("c1"), start("c2", summary="b.py"), end("c1"), end("c2")],
+        "\u25b8 read_file a.py\n\u25b8 read_file b.py\n  \u2713 a.py: 3 lines\n  \u2713 b.py: 3 lines\n",
+    ),
+    "a call after another, with a blank line": (
+        [start("c1"), end("c1"), start("c2"), end("c2")],
+        "\u25b8 read_file a.py\n  \u2713 3 lines\n\n\u25b8 read_file a.py\n  \u2713 3 lines\n",
+    ),
+    "a failed call in its own words": (
+        [
+            start(),
+            end(is_error=True, error_kind="x", output="Not found.\nLook elsewhere.", summary="Not found."),
+        ],
+        "\u25b8 read_file a.py\n  \u2717 Not found.\n    Look elsewhere.\n",
+    ),
+    "a command with its output and time, its remarks told once": (
+        [
+            start(name="shell", summary="ls"),
+            command_end("a\n\nb\nExit code: 0\nDuration: 340 ms"),
+        ],
+        "\u25b8 shell ls\n  \u2502 a\n  \u2502\n  \u2502 b\n  \u2713 exit 0 \u00b7 0.3 s\n",
+    ),
+    "a command that failed": (
+        [start(name="shell", summary="ls"), command_end("no\nExit code: 1\nDuration: 340 ms", 1)],
+        "\u25b8 shell ls\n  \u2502 no\n  \u2717 exit 1 \u00b7 0.3 s\n",
+    ),
+    "an edit that was asked about is shown once, before the question": (
+        [
+            start(name="edit_file"),
+            asked(EDIT),
+            answered("allow", scope="session"),
+            FileChange("c", "/w/a.py", "modify", 1, 1, DIFF),
+            end(name="edit_file", summary="Edited."),
+        ],
+        (
+            f"\u25b8 edit_file a.py\n{SHOWN_DIFF}  ? May it make this change? (because)\n"
+            "  \u2713 allowed for this session by you\n  \u2713 Edited.\n"
+        ),
+    ),
+    "an edit that became another while it was asked about is shown as it became": (
+        [asked(EDIT), FileChange("c", "/w/a.py", "modify", 1, 1, DIFF.replace("new", "newer"))],
+        f"{SHOWN_DIFF}  ? May it make this change? (because)\n{SHOWN_DIFF.replace('new', 'newer')}",
+    ),
+    "several files by their names": (
+        [SessionStart("p", "m", "/w"), asked(TWO_EDITS)],
+        f"  p / m in /w\n    modify a.py\n{SHOWN_DIFF}    delete b.py\n  ? May it make this change? (because)\n",
+    ),
+    "a command is shown whole where its line does not": (
+        [
+            SessionStart("p", "m", "/w"),
+            asked(CommandEffect("make\nrm x", "/w/sub", (("A", "1"),), background=True), summary="make rm x"),
+        ],
+        (
+            "  p / m in /w\n    $ make\n    $ rm x\n    in sub\n    with A=1\n"
+            "    in the background, until it is ended\n  ? May it run this command? (because)\n"
+        ),
+    ),
+    "a command that its line shows whole is not repeated": (
+        [SessionStart("p", "m", "/w"), asked(CommandEffect("make", "/w"), summary="make")],
+        "  p / m in /w\n  ? May it run this command? (because)\n",
+    ),
+    "a refusal is told once": (
+        [
+            start(),
+            asked(EDIT),
+            answered("deny", reason="not now"),
+            end(is_error=True, error_kind="permission_denied", output="Permission denied: not now"),
+        ],
+        (
+            f"\u25b8 read_file a.py\n{SHOWN_DIFF}  ? May it make this change? (because)\n"
+            "  \u2717 not allowed by you: not now\n"
+        ),
+    ),
+    "a refusal that nobody was asked about": (
+        [start(), end(is_error=True, error_kind="permission_denied", output="Permission denied: keys")],
+        "\u25b8 read_file a.py\n  \u2717 Permission denied: keys\n",
+    ),
+    "speech in the middle of a line begins a new one": (
+        [
+            AssistantTextStart("p"),
+            Delta("assistant_text_delta", "p", 0, "I am"),
+            SteeringQueued("st", "Wait."),
+            Delta("assistant_text_delta", "p", 4, " here."),
+            AssistantTextEnd("p", "I am here."),
+        ],
+        "I am\n\n\u276f Wait.  (while it works)\n\n here.\n",
+    ),
+    "a text after calls, a blank line between": (
+        [start(), end(), AssistantTextStart("p"), AssistantTextEnd("p", "Done.")],
+        "\u25b8 read_file a.py\n  \u2713 3 lines\n\nDone.\n",
+    ),
+}
+
+
+@pytest.mark.req("H13", "H7")
+@pytest.mark.parametrize("name", FLOWS)
+def test_events_in_a_row_read_well(name: str) -> None:
+    events, expected = FLOWS[name]
+    assert transcript(*events) == expected
+
+
+@pytest.mark.req("H7")
+def test_changed_line_that_looks_like_the_head_of_a_diff_is_not_hidden() -> None:
+    diff = "--- a/a.sql\n+++ b/a.sql\n@@ -1 +1 @@\n--- old comment\n+++ i;\n"
+    text = transcript(FileChange("c", "/w/a.sql", "modify", 1, 1, diff))
+    assert text == "    @@ -1 +1 @@\n    --- old comment\n    +++ i;\n"
+
+
+@pytest.mark.req("H13")
+def test_closing_line_counts_files_time_and_tokens_of_its_own_turn() -> None:
+    made = Transcript()
+
+    def turn(began: int, ended: int, *files: str) -> str:
+        events: list[SessionEvent] = [UserInput("go")]
+        events += [FileChange("c", file, "modify", 2, 1, DIFF) for file in files]
+        events.append(UsageReport(Usage(1200, 34), Usage(9, 9), 1, 100))
+        for event in events:
+            made.feed(envelope(event, began))
+        return made.feed(envelope(ProcessingEnd("completed"), ended)).strip()
+
+    assert turn(0, 3, "/w/a", "/w/b", "/w/a") == (
+        "done \u00b7 2 files changed +6 \u22123 \u00b7 3.0 s \u00b7 1,200 tokens in, 34 out"
+    )
+    assert turn(10, 40) == "done \u00b7 30 s \u00b7 1,200 tokens in, 34 out"
+
+
+def test_long_output_is_shortened_in_the_middle_and_says_by_how_much() -> None:
+    text = transcript(start(), command_end("\n".join(map(str, range(100)))))
+    assert "\u2502 0\n" in text and "\u2502 99\n" in text and "77 lines" in text
+    assert len(text.split("\n")) < 30
+    assert "\u2502" not in transcript(start(), command_end("x"), show_output=False)
+
+
+HOSTILE = [
+    "\x1b[31mred\x1b[0m",
+    "\x1b]0;title\x07",
+    "\x1b]52;c;Y29weQ==\x1b\\",
+    "\x9b2J",
+    "back\x08\x08\x08",
+    "over\rwritten",
+    "bell\x07",
+    "\x1b",
+    "\x00\x7f",
+    "hidden \u202e txet",
+    "\u2066isolate",
+]
+
+
+def spoken(text: str) -> Sequence[SessionEvent]:
+    """Every place where somebody else's text is printed."""
+    diff = f"--- a\n+++ b\n@@ -1 +1 @@\n-{text}\n+{text}\n"
+    write = WriteEffect(tuple(PlannedWrite(f"/w/{text}{n}", "modify", diff, "k") for n in range(2)))
+    command = CommandEffect(text, f"/{text}", ((text, text),))
+    return [
+        SessionStart(text, text, text),
+        UserInput(text),
+        SteeringQueued("st", text),
+        SteeringInjected("st", text),
+        AssistantTextStart("p"),
+        Delta("assistant_text_delta", "p", 0, text),
+        AssistantTextEnd("p", text),
+        AssistantTextEnd("q", text),
+        ReasoningEnd("p", text),
+        start("c", text, text),
+        start("d", text, text),
+        asked(write),
+        answered("deny", reason=text, decided_by=text),
+        asked(command),
+        answered("allow", reason=text, decided_by=text),
+        asked(ReadEffect((text,))),
+        FileChange("e", text, "modify", 1, 1, diff),
+        end("c", name=text, summary=text, output=text),
+        end("d", name=text, summary=text, output=text, exit_code=1, is_error=True),
+        end("x", name=text, summary=text, output=text, is_error=True),
+        Retry(1, 1, "x", text),
+        Warning(text),
+        LoopDetection(text),
+        TurnLimit("rounds", 1, text),
+        Error(text, "x", text),
+    ]
+
+
+@pytest.mark.req("H13", "R5")
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("style", [PLAIN, COLOURED], ids=["plain", "coloured"])
+def test_control_characters_of_others_never_reach_the_terminal(text: str, style: Any) -> None:
+    printed = transcript(*spoken(text), style=style)
+    for ours in {style.bold, style.dim, style.red, style.green, style.yellow, style.cyan, style.end} - {""}:
+        printed = printed.replace(ours, "")
+    assert not [char for char in printed if (ord(char) < 32 and char not in "\n\t") or 127 <= ord(char) < 160]
+    assert not set(printed) & set("\u202e\u2066")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("tab\tand\nline", "tab\tand\nline"),
+        ("caf\u00e9 \U0001f60b", "caf\u00e9 \U0001f60b"),
+        ("a\u202eb", "a\ufffdb"),
+    ],
+)
+def test_plain_keeps_what_people_write(text: str, expected: str) -> None:
+    assert plain(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("duration_ms", "expected"),
+    [
+        (0, "0.0 s"),
+        (340, "0.3 s"),
+        (9_940, "9.9 s"),
+        (12_400, "12 s"),
+        (61_000, "1 min 1 s"),
+        (3_600_000, "60 min 0 s"),
+    ],
+)
+def test_seconds_are_for_people(duration_ms: float, expected: str) -> None:
+    assert seconds(duration_ms) == expected
+
+
+def test_shortened_keeps_all_of_what_fits() -> None:
+    assert shortened(["a", "b"], 2) == ["a", "b"]
+    assert len(shortened(["x"] * 9, 5)) == 5

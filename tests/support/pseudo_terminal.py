@@ -1,0 +1,85 @@
+"""A command of ours on a pseudo-terminal: what it prints is read, keys are pressed. POSIX only."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+DEADLINE_S = 60.0
+
+
+class PseudoTerminal:
+    """`out` gives standard output a place of its own; else it is the terminal, as the other two are."""
+
+    def __init__(
+        self, argv: Sequence[str], *, cwd: Path, environ: Mapping[str, str], out: IO[bytes] | None = None
+    ) -> None:
+        self._ours, theirs = pty.openpty()
+        self.printed = ""
+        try:
+            self.process = subprocess.Popen(
+                argv,
+                cwd=cwd,
+                env=dict(environ),
+                stdin=theirs,
+                stdout=out or theirs,
+                stderr=theirs,
+                start_new_session=True,
+                # The terminal is the new session's own, so that Ctrl-C reaches the command.
+                preexec_fn=_take_terminal,
+            )
+        finally:
+            os.close(theirs)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        os.close(self._ours)
+
+    def type(self, keys: str) -> None:
+        os.write(self._ours, keys.encode())
+
+    def until(self, text: str) -> str:
+        """Reads until this has been printed since the last call; what was printed up to its end."""
+        end = time.monotonic() + DEADLINE_S
+        while text not in self.printed:
+            assert self._read(end), f"not printed: {text!r}\n{self.printed}"
+        head, _, self.printed = self.printed.partition(text)
+        return head + text
+
+    def exit_code(self) -> int:
+        """Reads to the end, and waits for it."""
+        end = time.monotonic() + DEADLINE_S
+        while self._read(end):
+            pass
+        return self.process.wait(DEADLINE_S)
+
+    def _read(self, end: float) -> bool:
+        """False when the other side is closed, or nothing came in time."""
+        ready, _, _ = select.select([self._ours], [], [], max(end - time.monotonic(), 0))
+        try:
+            data = os.read(self._ours, 65536) if ready else b""
+        except OSError:  # EIO: nobody has the other side open any more
+            return False
+        self.printed += data.decode("utf-8", "replace").replace("\r\n", "\n")
+        return bool(data)
+
+
+def _take_terminal() -> None:
+    import fcntl
+    import termios
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
