@@ -80,10 +80,9 @@ def _placed(
     apart: list[_Found] = []
     # What had to be looked for must not cost a placed hunk its place; nor a gone one, which only waits for a redo, an
     # open one.
-    is_open = [place for place in found if place.piece.is_open]
-    is_gone = [place for place in found if not place.piece.is_open]
-    for some in (sure, is_open, is_gone):
-        apart = _apart(some, apart)
+    for some in (sure, found):
+        apart = _apart([place for place in some if place.piece.is_open], apart)
+        apart = _apart([place for place in some if not place.piece.is_open], apart)
     lost += [_lost(place.hunk) for place in (*sure, *found) if place not in apart]
     pieces: list[Piece] = []
     at = 0

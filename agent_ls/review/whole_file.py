@@ -31,8 +31,7 @@ def user_changed_file(ledger: FileLedger, new_text: str | None) -> FileLedger:
         return ledger
     hunk = whole_hunk(ledger)
     if hunk and hunk.what == "create" and lines is not None:
-        state: State = "pending" if lines == hunk.agent_lines else "edited"
-        return _with(replace(ledger, current=lines), replace(hunk, state=state))
+        return _with(replace(ledger, current=lines), _judged(hunk, lines))
     returned = _returned(ledger, lines)
     if returned:
         rest = tuple(closed for closed in ledger.closed if closed.id != returned.id)
@@ -50,10 +49,18 @@ def agent_changed_file(ledger: FileLedger, new_text: str | None, author: Author)
         return _settled(ledger, None) if hunk else _deleted(ledger, author)
     if hunk is None:
         return _with(replace(ledger, current=lines), new_hunk(author, "create", (), lines))
+    agent = lines
     if hunk.session_id != author.session_id:
-        return _with(replace(ledger, current=lines), replace(hunk, state="edited"))
-    agent = carried(ledger.current or (), lines, hunk.agent_lines) if hunk.state == "edited" else lines
-    return _with(replace(ledger, current=lines), replace(hunk, agent_lines=agent))
+        agent = hunk.agent_lines
+    elif hunk.state == "edited":
+        agent = carried(ledger.current or (), lines, hunk.agent_lines)
+    return _with(replace(ledger, current=lines), _judged(replace(hunk, agent_lines=agent), lines))
+
+
+def _judged(created: LedgerHunk, lines: Lines) -> LedgerHunk:
+    """Edited as long as something in it is not the agent's."""
+    state: State = "pending" if lines == created.agent_lines else "edited"
+    return replace(created, state=state)
 
 
 def brought_back(ledger: FileLedger) -> FileLedger:

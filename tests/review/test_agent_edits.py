@@ -142,10 +142,19 @@ def test_lines_that_another_session_puts_where_one_deleted_some_are_its_own() ->
     [
         ([("agent", "a"), ("agent", "a b")], ["pending create c1 @0  > a b"]),
         ([("agent", "a"), ("user", "a own"), ("agent", "A own")], ["edited create c1 @0  > A own"]),
+        ([("agent", "a"), ("user", "a own"), ("agent", "a")], ["pending create c1 @0  > a"]),
         ([("agent", "a"), ("other agent", "b")], ["edited create c1 @0  > b"]),
+        ([("agent", "a"), ("user", "b"), ("other agent", "a")], ["pending create c1 @0  > a"]),
         ([("agent", "a"), ("agent", None)], []),
     ],
-    ids=["changed", "changed after the user", "changed by another", "deleted"],
+    ids=[
+        "changed",
+        "after the user",
+        "user's part removed",
+        "by another",
+        "made again by another",
+        "deleted",
+    ],
 )
 def test_an_agent_about_the_file_that_it_created(steps: list[Step], hunks: list[str]) -> None:
     assert shown(story(None, *steps)) == hunks

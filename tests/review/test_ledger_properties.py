@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -18,7 +19,7 @@ from agent_ls.review.verdicts import keep, undo_plan, undone
 from agent_ls.text import split_lines
 from tests.support.ledger_checks import Call, problems
 
-pytestmark = pytest.mark.req("H6")
+pytestmark = [pytest.mark.req("H6"), pytest.mark.sweep]
 
 Verdict: TypeAlias = Callable[[FileLedger, Sequence[str]], Change]
 VERDICTS: list[Verdict] = [keep, undone]
@@ -27,7 +28,8 @@ VERDICTS: list[Verdict] = [keep, undone]
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "}\n", "\n", "\tx = 1\n"]), max_size=8)
 LAST = st.sampled_from(["", "end", "x"])
 TEXTS = st.builds(lambda lines, last: "".join(lines) + last, LINES, LAST)
-SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+EXAMPLES = 1_000 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 60
+SLOW = settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
 
 
 @st.composite

@@ -33,6 +33,8 @@ STORIES: list[tuple[str | None, list[Step]]] = [
     ("a b|", [("agent", "a b c"), ("undo", "0"), ("agent", "a B|")]),
     (None, [("agent", "a b"), ("user", "a own")]),
     ("a b", [("agent", None)]),
+    (None, [("agent", "a"), ("user", "a own"), ("agent", "a")]),
+    ("a b", [("agent", "a B"), ("agent", "a b"), ("agent", "a B")]),
 ]
 
 
