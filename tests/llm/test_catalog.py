@@ -2,8 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from agent_ls.llm.catalog import default_model, facts_lookup, known_models, model_info
-from agent_ls.llm.providers.base import ModelFacts
+from agent_ls.llm.catalog import (
+    cost_usd,
+    default_model,
+    facts_lookup,
+    known_models,
+    latest_model,
+    model_info,
+    resolve_alias,
+)
+from agent_ls.llm.requests import Usage
 
 CASES = [
     ("anthropic", "claude-sonnet-5-5", 1_000_000, 128_000, "adaptive", True),
@@ -20,6 +28,9 @@ CASES = [
     ("openai", "gpt-4.1-nano-2025-04-14", 1_047_576, 32_768, "none", False),
     ("openai", "gpt-4o-2024-08-06", 128_000, 16_384, "none", False),
     ("openai", "some/unknown", 400_000, 128_000, "effort", False),
+    ("gemini", "gemini-4-argon", 1_048_576, 65_536, "level", True),
+    ("gemini", "gemini-2.5-flash", 1_048_576, 65_536, "budget", True),
+    ("gemini", "gemini-9-neon", 1_048_576, 65_536, "level", False),
     ("nobody", "some-model", 128_000, 8192, "none", False),
 ]
 
@@ -32,10 +43,11 @@ def test_facts_of_models(
     info = model_info(provider, model)
     assert (info.id, info.provider, info.is_known) == (model, provider, known)
     assert (info.context_window_tokens, info.max_output_tokens, info.thinking) == (window, output, thinking)
-    assert facts_lookup(provider)(model) == ModelFacts(output, info.thinking)
+    facts = facts_lookup(provider)(model)
+    assert (facts.max_output_tokens, facts.thinking, facts.efforts) == (output, info.thinking, info.efforts)
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "gemini", "deepseek"])
 def test_default_model_is_known(provider: str) -> None:
     assert model_info(provider, default_model(provider)).is_known
     assert default_model("nobody") == ""
@@ -44,7 +56,7 @@ def test_default_model_is_known(provider: str) -> None:
 def test_known_models_are_whole_and_named_once() -> None:
     models = known_models()
     assert len({(m.provider, m.id) for m in models}) == len(models)
-    assert {m.provider for m in models} == {"anthropic", "openai"}
+    assert {m.provider for m in models} == {"anthropic", "openai", "gemini", "deepseek"}
     assert {m.provider for m in known_models("openai")} == {"openai"}
     for model in models:
         assert model.display_name != model.id
@@ -52,3 +64,69 @@ def test_known_models_are_whole_and_named_once() -> None:
         assert bool(model.efforts) == (model.thinking != "none")
     assert model_info("anthropic", "claude-haiku-4-5-20251001").knowledge_cutoff == "2025-02"
     assert model_info("anthropic", "claude-haiku-4-5-20251001").display_name == "Claude Haiku 4.5"
+
+
+COSTS = [
+    ("anthropic", "claude-opus-5-5", Usage(1_000_000, 0), 4.0),
+    ("anthropic", "claude-opus-5-5-20260922", Usage(0, 1_000_000), 20.0),
+    ("anthropic", "opus", Usage(1_000_000, 0, None, 1_000_000), 0.2),
+    ("anthropic", "claude-opus-5-5", Usage(1_000_000, 0, None, 500_000, 500_000), 2.6),
+    ("anthropic", "claude-haiku-5-5", Usage(100_000, 0), 0.01),
+    ("anthropic", "claude-haiku-5-5", Usage(100_001, 0), 0.0500005),
+    ("openai", "gpt-6.1-sol", Usage(272_000, 1000), 0.554),
+    ("openai", "gpt-6.1-sol", Usage(300_000, 1000), 1.215),
+    ("openai", "gpt-5.4-mini", Usage(1_000_000, 0, None, None, 1_000_000), 0.75),
+    ("gemini", "gemini-4-argon", Usage(1_000_000, 1_000_000), 12.0),
+    ("gemini", "gemini-4-argon", Usage(0, 0), 0.0),
+    ("anthropic", "claude-mythos-5-2", Usage(1, 1), None),
+    ("anthropic", "claude-opus-9", Usage(1, 1), None),
+    ("openai", "claude-opus-5-5", Usage(1, 1), None),
+    ("nobody", "some-model", Usage(1, 1), None),
+]
+
+
+@pytest.mark.req("E6", "U10")
+@pytest.mark.parametrize(("provider", "model", "usage", "cost"), COSTS)
+def test_cost_is_that_of_the_models_rates(
+    provider: str, model: str, usage: Usage, cost: float | None
+) -> None:
+    found = cost_usd(provider, model, usage, today="2026-11-22")
+    assert found == (None if cost is None else pytest.approx(cost))
+
+
+def test_cost_follows_an_announced_change_of_price() -> None:
+    usage = Usage(1_000_000, 0)
+    costs = [cost_usd("gemini", "gemini-4-argon", usage, today) for today in ("2026-11-30", "2026-12-01")]
+    assert costs == [2.0, 4.0]
+
+
+def test_more_cache_than_input_costs_no_less_than_nothing() -> None:
+    cost = cost_usd("anthropic", "claude-opus-5-5", Usage(10, 0, None, 20))
+    assert cost is not None
+    assert cost > 0
+
+
+@pytest.mark.req("U10")
+def test_models_are_found_by_alias_and_by_ability() -> None:
+    assert resolve_alias("anthropic", "opus") == "claude-opus-5-5"
+    assert resolve_alias("openai", "opus") == "opus"
+    assert model_info("anthropic", "opus").display_name == "Claude Opus 5.5"
+    assert model_info("anthropic", "opus").thinking == "always"
+    assert latest_model("gemini", "audio") == "gemini-4-argon"
+    assert latest_model("anthropic", "audio") == ""
+    assert "images" in model_info("openai", "gpt-6-sol").abilities
+
+
+def test_prices_are_whole_and_plausible() -> None:
+    for model in known_models():
+        if model.price is not None:
+            assert 0 < model.price.cache_read <= model.price.input <= model.price.output, model.id
+
+
+def test_models_that_refuse_forced_tools_say_so() -> None:
+    facts = facts_lookup("anthropic")
+    assert [facts(m).forces_tools for m in ("claude-opus-5", "claude-sonnet-5-5", "claude-fable-5-2")] == [
+        True,
+        False,
+        False,
+    ]

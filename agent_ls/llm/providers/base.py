@@ -11,20 +11,29 @@ from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.sse import Frame
 from agent_ls.llm.stream import StreamEvent
 
-Thinking: TypeAlias = Literal["none", "budget", "adaptive", "always", "effort"]
+Thinking: TypeAlias = Literal["none", "budget", "adaptive", "always", "effort", "level"]
 """How a model is told to reason (FORMATS section 2, "Thinking by model").
 
-none: it cannot. budget: `enabled` with a number of tokens. adaptive: by itself, steered by an effort. always: as
-adaptive, cannot be switched off. effort: OpenAI's `reasoning.effort`.
+none: it cannot, or takes no word about it. budget: a number of tokens (older models of Anthropic and Google).
+adaptive: by itself, steered by an effort. always: as adaptive, cannot be switched off. effort: OpenAI's
+`reasoning.effort`. level: Google's `thinkingLevel`.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What a codec must know of a model to write a request that is accepted."""
+    """What a codec must know of a model to write a request that is accepted.
+
+    `forces_tools`: it can be told that it must call a tool. `calls_tools`: it can call tools at all; where it cannot
+    and the server is a compatible one, calls are asked for in its text. `efforts` are the levels it is known to take,
+    none listed: not known.
+    """
 
     max_output_tokens: int
     thinking: Thinking
+    forces_tools: bool = True
+    efforts: tuple[str, ...] = ()
+    calls_tools: bool = True
 
 
 class FactsLookup(Protocol):
