@@ -50,7 +50,7 @@ def all_marks() -> dict[str, list[str]]:
     for path in sorted((ROOT / "tests").rglob("*.py")):
         for found, test in python_marks(path):
             proofs[found].append(test)
-    for pattern in ("editors/**/*.lua", "vscode-extension/src/**/*.ts", "tests/**/*.lua"):
+    for pattern in ("editors/**/*.lua", "vscode-extension/src/**/*.ts", "tests/**/*.mjs", "tests/**/*.lua"):
         for path in sorted(ROOT.glob(pattern)):
             for found, test in comment_marks(path):
                 proofs[found].append(test)
