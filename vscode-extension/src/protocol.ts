@@ -12,7 +12,7 @@ export const ABILITIES = {
   approvals: true,
   terminal: false,
   save: true,
-  diagnostics: false,
+  diagnostics: true,
 } as const;
 
 export type Mode = "plan" | "ask" | "edits" | "full";
@@ -20,7 +20,8 @@ export type State = "IDLE" | "PROCESSING" | "AWAITING_INPUT" | "CLOSED";
 export type HunkState = "proposed" | "pending" | "kept" | "undone" | "edited" | "stale" | "gone";
 export type Verdict = "keep" | "undo";
 export type Decision = "allow" | "deny";
-export type Scope = "once" | "turn" | "session";
+export type Scope = "once" | "turn" | "session" | "project" | "user";
+export type ReviewMode = "after" | "before";
 
 export interface TextInput {
   readonly type: "text";
@@ -58,6 +59,8 @@ export interface SessionInfo {
   readonly model: string;
   readonly effort?: string | null;
   readonly mode: Mode;
+  /** When changes are judged: once they are in the file, or before. Absent: after. */
+  readonly review?: ReviewMode;
   readonly workspaceFolder: string;
   readonly created: string;
   readonly updated: string;
@@ -157,6 +160,8 @@ export interface TerminalInfo {
   readonly pid: number;
   readonly exitCode?: number | null;
   readonly startedMs: number;
+  readonly background?: boolean;
+  readonly callId?: string;
 }
 
 export interface Configuration {
@@ -164,15 +169,43 @@ export interface Configuration {
   readonly model?: string;
   readonly effort?: string;
   readonly mode?: Mode;
+  readonly review?: ReviewMode;
+}
+
+/** Lines and characters (UTF-16) from 0; the end is exclusive. */
+export interface TextRange {
+  readonly startLine: number;
+  readonly startCharacter: number;
+  readonly endLine: number;
+  readonly endCharacter: number;
 }
 
 export interface EditorState {
   readonly activeUri?: string;
+  readonly selection?: TextRange;
+  readonly visibleUris?: readonly string[];
   readonly unsynced: readonly string[];
+}
+
+/** `severity` as in the language server protocol: 1 error, 2 warning, 3 information, 4 hint. */
+export interface DiagnosticItem extends TextRange {
+  readonly severity: 1 | 2 | 3 | 4;
+  readonly message: string;
+  readonly source?: string;
+  readonly code?: string;
+}
+
+/** What all other servers say of one file. `settled`: no more is expected for this version. */
+export interface DiagnosticsReport {
+  readonly uri: string;
+  readonly version?: number;
+  readonly settled?: boolean;
+  readonly items: readonly DiagnosticItem[];
 }
 
 export interface Notifications {
   "agent/editorState": EditorState;
+  "agent/diagnostics": DiagnosticsReport;
 }
 
 /** What an error means to the user. `hint` says what to do next. */

@@ -10,9 +10,16 @@ interface OfSession {
 }
 type Change = Keyed & OfSession;
 
-/** A selector of hunks: exactly one. `confirm`: undo edited hunks as well. */
+/** A selector of hunks: exactly one. */
 export type ReviewSelector = { readonly hunkIds: readonly string[] } | { readonly uri: string };
-export type Review = ReviewSelector & { readonly verdict: Verdict; readonly comment?: string; readonly confirm?: boolean };
+
+/** `confirm`: undo edited hunks as well. `replacement`: kept in place of the new lines of the one hunk named. */
+export type Review = ReviewSelector & {
+  readonly verdict: Verdict;
+  readonly comment?: string;
+  readonly confirm?: boolean;
+  readonly replacement?: string;
+};
 
 export interface ReviewResult {
   readonly changed: readonly HunkInfo[];
@@ -24,6 +31,8 @@ export interface ApproveAnswer {
   readonly scope?: Scope;
   readonly ruleId?: string;
   readonly reason?: string;
+  /** What is to be done instead; asked about again where it would be never silent. */
+  readonly replacement?: { readonly command: string };
 }
 
 /** Every request that we make: its parameters and its result. */
@@ -33,7 +42,7 @@ export interface Requests {
     result: { readonly session: SessionInfo };
   };
   "agent/sessions": {
-    params: { readonly workspaceFolder?: string; readonly cursor?: string; readonly limit?: number };
+    params: { readonly workspaceFolder?: string; readonly cursor?: string; readonly limit?: number; readonly query?: string };
     result: { readonly sessions: readonly SessionInfo[]; readonly nextCursor?: string | null };
   };
   "agent/subscribe": { params: OfSession & { readonly since: number }; result: SubscribeResult };
@@ -57,6 +66,19 @@ export interface Requests {
   "agent/review": { params: Keyed & Review; result: ReviewResult };
   "agent/terminals": { params: OfSession; result: { readonly terminals: readonly TerminalInfo[] } };
   "agent/terminalKill": { params: Change & { readonly terminalId: string }; result: Empty };
+  "agent/terminalOutput": {
+    params: OfSession & { readonly terminalId: string; readonly offset: number };
+    result: { readonly text: string; readonly nextOffset: number; readonly running: boolean; readonly exitCode?: number | null };
+  };
+  "agent/fork": { params: Change & { readonly atTurnId?: string }; result: { readonly session: SessionInfo } };
+  "agent/rename": { params: Change & { readonly title: string }; result: { readonly session: SessionInfo } };
+  "agent/closeSession": { params: Change; result: Empty };
+  "agent/deleteSession": { params: Change & { readonly force?: boolean }; result: Empty };
+  "agent/export": { params: OfSession & { readonly format: "markdown" | "jsonl" }; result: { readonly text: string } };
+  "agent/setCredential": {
+    params: Keyed & { readonly provider: string; readonly secret: string | null };
+    result: { readonly ok: boolean };
+  };
   "agent/clientAnswer": {
     params: OfSession & { readonly requestId: string; readonly result?: object; readonly error?: string };
     result: Empty;

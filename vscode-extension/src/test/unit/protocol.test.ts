@@ -11,17 +11,24 @@ const SPOKEN: { [M in keyof Requests]: true } = {
   "agent/newSession": true, "agent/sessions": true, "agent/subscribe": true, "agent/unsubscribe": true,
   "agent/submit": true, "agent/unsteer": true, "agent/followUp": true, "agent/interrupt": true, "agent/abort": true,
   "agent/configure": true, "agent/approve": true, "agent/review": true, "agent/terminals": true,
-  "agent/terminalKill": true, "agent/clientAnswer": true,
+  "agent/terminalKill": true, "agent/clientAnswer": true, "agent/terminalOutput": true, "agent/fork": true,
+  "agent/rename": true, "agent/closeSession": true, "agent/deleteSession": true, "agent/export": true,
+  "agent/setCredential": true,
 };
+
+// Spoken here before every server offers them: such a server answers with "unknown method", and we do without.
+const NEWER = new Set([
+  "agent/terminalOutput", "agent/fork", "agent/rename", "agent/closeSession", "agent/deleteSession", "agent/export", "agent/setCredential",
+]);
 
 // Of what the server offers, what this client has no use for: `agent/submit` with whenBusy steers, hunks come as events.
 const UNSPOKEN = ["agent/steer", "agent/hunks"];
 
 test("every method of the golden examples is spoken here, or left out on purpose", () => {
-  const known = new Set([...Object.keys(SPOKEN), ...UNSPOKEN, "agent/editorState"]);
+  const known = new Set([...Object.keys(SPOKEN), ...UNSPOKEN, "agent/editorState", "agent/diagnostics"]);
   assert.deepEqual(examples.map(({ method }) => method).filter((method) => !known.has(method)), []);
   const offered = new Set(examples.map(({ method }) => method));
-  assert.deepEqual(Object.keys(SPOKEN).filter((method) => !offered.has(method)), []);
+  assert.deepEqual(Object.keys(SPOKEN).filter((method) => !offered.has(method) && !NEWER.has(method)), []);
 });
 
 test("every recorded kind of the golden session is folded", () => {
