@@ -32,6 +32,8 @@ RESULTS: dict[str, type[protocol.Wire]] = {
     "agent/terminals": protocol.TerminalsResult,
     "agent/terminalKill": protocol.Empty,
     "agent/clientAnswer": protocol.Empty,
+    "agent/setCredential": protocol.CredentialResult,
+    "agent/models": protocol.ModelsResult,
 }
 
 

@@ -1,14 +1,161 @@
-"""A profile for a provider's model, with what the catalogue knows of it."""
+"""The models of this process: which there are, who has a key, and a profile for each from what the catalogue knows."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
 from agent_ls.app.errors import BadChoiceError
-from agent_ls.llm.catalog import default_model, model_info
+from agent_ls.app.settings import Settings
+from agent_ls.environments.local.environ import without_secrets
+from agent_ls.llm.adapter import ProviderAdapter
+from agent_ls.llm.catalog import cost_usd, default_model, known_models, model_info
+from agent_ls.llm.client import build_client, reconnect, spoken_providers
+from agent_ls.llm.credentials import Credentials, key_variable
+from agent_ls.llm.endpoint import ProviderSettings
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.profiles.create import UnknownProviderError, create_profile
 from agent_ls.profiles.family import ModelFacts
 
 WALKTHROUGH = "walkthrough"
+
+_PROVIDER_NAMES = {
+    "anthropic": "Anthropic",
+    "openai": "OpenAI",
+    "gemini": "Google Gemini",
+    WALKTHROUGH: "Walkthrough (built in, no AI)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderChoice:
+    """A provider that a session may use. `problem` "": it can be asked now. `key_variable` "": it needs no key."""
+
+    id: str
+    name: str
+    has_key: bool
+    key_variable: str
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """A model of the catalogue. Prices are US dollars per million tokens; None is "not known".
+
+    `is_default`: it is the one that a session gets when only its provider is chosen.
+    """
+
+    provider: str
+    id: str
+    name: str
+    efforts: tuple[str, ...]
+    is_default: bool
+    images: bool
+    context_tokens: int | None = None
+    max_output_tokens: int | None = None
+    input_price: float | None = None
+    output_price: float | None = None
+
+
+class Models:
+    """`adapters` are providers of the host's own, by name; they stand before those that have a key.
+
+    `child_environ` is what commands inherit: this process's variables but those that hold a key (X5).
+    """
+
+    def __init__(
+        self, settings: Settings, credentials: Credentials, adapters: Mapping[str, ProviderAdapter]
+    ) -> None:
+        self._settings = settings
+        self._credentials = credentials
+        self._own = adapters
+        self._endpoints = {
+            name: ProviderSettings(base_url=entry.base_url, headers=entry.headers, ca_file=entry.ca_file)
+            for name, entry in settings.providers.items()
+        }
+        self.client = build_client(credentials, self._endpoints, adapters)
+        self.child_environ = without_secrets(os.environ, credentials.known_secrets())
+
+    def choose(self, provider: str | None, model: str | None) -> tuple[str, str]:
+        """Never a guess between providers: what was named, else the settings', else the first with a key.
+
+        A key for a provider that we do not speak to yet counts as none.
+        """
+        settings = self._settings
+        named = provider or settings.provider
+        if named:
+            return named, model or (settings.model if named == settings.provider else "")
+        # Without any key the session is made all the same, and its first input says what to do.
+        return self.client.default or "anthropic", model or settings.model
+
+    def set_credential(self, provider: str, secret: str | None) -> None:
+        """From the next call of the model on; None or blank forgets it. It is held in memory and nowhere else.
+
+        Raises:
+            BadChoiceError: no such provider, or what cannot be a key. The words never repeat it.
+        """
+        if provider not in spoken_providers():
+            known = ", ".join(spoken_providers())
+            raise BadChoiceError(f"no provider named {provider!r} takes a key", f"choose one of {known}")
+        key = (secret or "").strip()
+        if not (key.isascii() and key.isprintable()) or " " in key:
+            raise BadChoiceError(
+                "this is no key: it holds blanks or characters that no key has",
+                "copy it once more, without what stands around it",
+            )
+        self._credentials.set(provider, key)
+        # Sessions share the mapping, so that their next command has it no more either.
+        for name in self.child_environ.keys() - without_secrets(self.child_environ, {key} - {""}).keys():
+            del self.child_environ[name]
+        if provider not in self._own:
+            reconnect(self.client, provider, self._credentials, self._endpoints)
+
+    def providers(self) -> tuple[ProviderChoice, ...]:
+        """All that a session may use, those without a key as well."""
+        return tuple(map(self._provider, dict.fromkeys((*spoken_providers(), *self._own))))
+
+    def _provider(self, provider: str) -> ProviderChoice:
+        name = _PROVIDER_NAMES.get(provider, provider)
+        if provider in self._own:
+            return ProviderChoice(provider, name, has_key=True, key_variable="")
+        variable = key_variable(provider)
+        has_key = bool(self._credentials.secret(provider))
+        problem = "" if has_key else f"there is no key: enter one, or set {variable} and start agent-ls again"
+        return ProviderChoice(provider, name, has_key, variable, problem)
+
+    def models(self) -> tuple[ModelChoice, ...]:
+        """The models of the catalogue, newest first within a provider. A provider may know more."""
+        choices = [
+            _choice(provider.id, info.id, self._default(provider.id))
+            for provider in self.providers()
+            for info in known_models(provider.id)
+        ]
+        if WALKTHROUGH in self._own:
+            choices.append(
+                ModelChoice(WALKTHROUGH, WALKTHROUGH, _PROVIDER_NAMES[WALKTHROUGH], (), True, False)
+            )
+        return tuple(choices)
+
+    def _default(self, provider: str) -> str:
+        return self.choose(provider, None)[1] or default_model(provider)
+
+
+def _choice(provider: str, model: str, default: str) -> ModelChoice:
+    info = model_info(provider, model)
+    return ModelChoice(
+        provider=provider,
+        id=model,
+        name=info.display_name,
+        efforts=info.efforts,
+        is_default=model == default,
+        images="images" in info.abilities,
+        context_tokens=info.context_window_tokens,
+        max_output_tokens=info.max_output_tokens,
+        input_price=info.price.input if info.price else None,
+        output_price=info.price.output if info.price else None,
+    )
 
 
 def make_profile(provider: str, model: str) -> ProviderProfile:
@@ -23,6 +170,7 @@ def make_profile(provider: str, model: str) -> ProviderProfile:
         name = model or default_model(provider)
         info = model_info(provider, name)
         facts = ModelFacts(info.display_name, info.context_window_tokens, info.knowledge_cutoff)
-        return create_profile(provider, name, facts=facts)
+        profile = create_profile(provider, name, facts=facts)
     except UnknownProviderError as error:
         raise BadChoiceError(str(error), "choose one of those named") from None
+    return replace(profile, cost_usd=partial(cost_usd, provider, name))

@@ -29,7 +29,7 @@ from agent_ls.app.errors import (
 )
 from agent_ls.app.ledgers import find, gather
 from agent_ls.app.live_session import LiveSession, SessionSummary
-from agent_ls.app.models import WALKTHROUGH, make_profile
+from agent_ls.app.models import WALKTHROUGH, Models, make_profile
 from agent_ls.app.notices import Notices
 from agent_ls.app.prompts import SessionPrompts
 from agent_ls.app.review_desk import ReviewDesk
@@ -41,12 +41,9 @@ from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.editor_host import EditorHost
 from agent_ls.environments.local import LocalEnvironment
-from agent_ls.environments.local.environ import without_secrets
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 from agent_ls.llm.adapter import ProviderAdapter
-from agent_ls.llm.client import Client, build_client
 from agent_ls.llm.credentials import Credentials
-from agent_ls.llm.endpoint import ProviderSettings
 from agent_ls.llm.walkthrough import WalkthroughAdapter
 from agent_ls.loop.approval import ApprovalDesk
 from agent_ls.loop.config import SessionConfig
@@ -86,13 +83,14 @@ class Workbench:
         adapters: Mapping[str, ProviderAdapter] | None = None,
     ) -> None:
         self.settings = settings
-        self.credentials = credentials
         self._clock = SystemClock()
+        pause = partial(self._clock.sleep, settings.walkthrough_pause_ms / 1000)
+        own = {WALKTHROUGH: WalkthroughAdapter(pause), **(adapters or {})}
+        self.models = Models(settings, credentials, own)
         self.review = ReviewDesk(self._maybe_audience, clock=self._clock, start=self._run_beside)
         chosen = state_dir or (Path(folder) if (folder := os.environ.get(STATE_VARIABLE)) else None)
         self._store = SessionStore(chosen, on_failure=self._log_failed)
         self._host = editor_host
-        self._client = self._make_client(adapters or {})
         self._live: dict[str, LiveSession] = {}
         self._opening = anyio.Lock()
         self._group: TaskGroup | None = None
@@ -106,11 +104,16 @@ class Workbench:
         finally:
             self._group = None
             with anyio.move_on_after(CLOSE_S, shield=True):
-                await self._client.close()
+                await self.models.client.close()
 
     async def warm_up(self) -> None:
         """Makes ready what the first input would wait for. Never raises."""
-        await warm_up(self._client, *self._choose(None, None))
+        await warm_up(self.models.client, *self.models.choose(None, None))
+
+    def set_credential(self, provider: str, secret: str | None) -> None:
+        """As Models.set_credential; what the first call with the key would wait for begins now."""
+        self.models.set_credential(provider, secret)
+        self._run_beside(partial(self.models.client.prepare, provider))
 
     async def new_session(
         self,
@@ -129,7 +132,7 @@ class Workbench:
         folder = str(await anyio.Path(workspace_folder).absolute())
         if not await anyio.Path(folder).is_dir():
             raise BadChoiceError(f"no such folder: {folder}", "name the folder to work in")
-        profile = make_profile(*self._choose(provider, model))
+        profile = make_profile(*self.models.choose(provider, model))
         if self._group is None:
             raise NotRunningError
         session_id = SessionId(new_id("s"))
@@ -221,23 +224,10 @@ class Workbench:
         return live
 
     def _local(self, folder: str) -> LocalEnvironment:
-        # Keys stay here, also one that stands in a variable of another name (X5).
-        environ = without_secrets(os.environ, self.credentials.known_secrets())
-        return LocalEnvironment(folder, environ=environ)
+        return LocalEnvironment(folder, environ=self.models.child_environ)
 
     def _files(self, local: LocalEnvironment) -> ExecutionEnvironment:
         return EditorEnvironment(local, self._host) if self._host else local
-
-    def _choose(self, provider: str | None, model: str | None) -> tuple[str, str]:
-        """Never a guess between providers: what was named, else the settings', else the first with a key.
-
-        A key for a provider that we do not speak to yet counts as none.
-        """
-        named = provider or self.settings.provider
-        if named:
-            return named, model or (self.settings.model if named == self.settings.provider else "")
-        # Without any key the session is made all the same, and its first input says what to do.
-        return self._client.default or "anthropic", model or self.settings.model
 
     def _config(self, effort: object) -> SessionConfig:
         settings = self.settings
@@ -249,15 +239,6 @@ class Workbench:
             reasoning_effort=str(effort) if effort else None,
             user_instructions=settings.user_instructions,
         )
-
-    def _make_client(self, adapters: Mapping[str, ProviderAdapter]) -> Client:
-        providers = {
-            name: ProviderSettings(base_url=entry.base_url, headers=entry.headers, ca_file=entry.ca_file)
-            for name, entry in self.settings.providers.items()
-        }
-        pause = partial(self._clock.sleep, self.settings.walkthrough_pause_ms / 1000)
-        own = {WALKTHROUGH: WalkthroughAdapter(pause), **adapters}
-        return build_client(self.credentials, providers, own)
 
     def _assemble(
         self,
@@ -281,7 +262,7 @@ class Workbench:
             session_id=SessionId(header.session_id),
             profile=make_profile(provider, model),
             environment=environment,
-            client=self._client,
+            client=self.models.client,
             approver=desk,
             recorder=opened.recorder,
             clock=self._clock,

@@ -31,6 +31,7 @@ class Client:
         self._adapters = dict(adapters)
         self._default = default
         self._middleware = tuple(middleware)
+        self._retired: list[ProviderAdapter] = []
 
     @classmethod
     def from_env(
@@ -88,8 +89,16 @@ class Client:
         if isinstance(adapter, HttpAdapter):
             await adapter.prepare()
 
+    def replace(self, name: str, adapter: ProviderAdapter | None, default: str) -> None:
+        """From the next call on `adapter` serves `name`; None: nobody does. Calls that run end as they began."""
+        if former := self._adapters.pop(name, None):
+            self._retired.append(former)
+        if adapter:
+            self._adapters[name] = adapter
+        self._default = default
+
     async def close(self) -> None:
-        for adapter in self._adapters.values():
+        for adapter in (*self._adapters.values(), *self._retired):
             await adapter.close()
 
     def _routed(self, request: Request) -> tuple[ProviderAdapter, Request]:
@@ -121,6 +130,23 @@ def build_client(
         if name in _CODECS
     }
     return Client({**real, **(extra or {})}, default or next(iter(real), ""), middleware)
+
+
+def reconnect(
+    client: Client,
+    name: str,
+    credentials: Credentials,
+    settings: Mapping[str, ProviderSettings] | None = None,
+) -> None:
+    """Serves `name` with the key that `credentials` has for it now (agent/setCredential); without one nobody does."""
+    told = (settings or {}).get(name, ProviderSettings())
+    adapter = _http_adapter(name, credentials, told) if credentials.secret(name) else None
+    client.replace(name, adapter, next((name for name in credentials.providers if name in _CODECS), ""))
+
+
+def spoken_providers() -> tuple[str, ...]:
+    """The providers whose wire we speak, in the order in which one becomes the default."""
+    return tuple(name for name in VARIABLES if name in _CODECS)
 
 
 # A codec is loaded by who has a key for it: an editor waits for all that is imported before its first answer.
@@ -170,8 +196,8 @@ def _not_there(name: str, there: Sequence[str]) -> ConfigurationError:
         return _nothing_configured()
     if name in _CODECS:
         message = (
-            f"there is no key for {name}: set {key_variable(name)} and start agent-ls again, "
-            "or choose the provider walkthrough, which needs none"
+            f"there is no key for {name}: enter one in the editor, or set {key_variable(name)} and start agent-ls "
+            "again, or choose the provider walkthrough, which needs none"
         )
     else:
         known = ", ".join(sorted({*_CODECS, *there}))

@@ -182,13 +182,18 @@ class LoopDetection:
 
 @dataclass(frozen=True, slots=True)
 class UsageReport:
-    """`call` is this response, `total` the session's sum; `context_tokens` what the next call will about send."""
+    """`call` is this response, `total` the session's sum; `context_tokens` what the next call will about send.
+
+    Costs are at published rates; None is "not known", and so is a sum with a part that is not known.
+    """
 
     kind: ClassVar[str] = "usage"
     call: Usage
     total: Usage
     context_tokens: int
     context_window_tokens: int
+    call_cost_usd: float | None = None
+    total_cost_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

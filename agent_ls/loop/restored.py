@@ -38,7 +38,7 @@ class Settlement:
 class Restored:
     """`call_ids` are those that events have used; `answers` what each client key was answered.
 
-    `was_closed`: the log ends with SESSION_END, so that the state has to be told anew.
+    `was_closed`: the log ends with SESSION_END, so that the state has to be told anew. `cost_usd` None: not known.
     """
 
     turns: tuple[Turn, ...]
@@ -51,3 +51,4 @@ class Restored:
     answers: Mapping[str, Submitted] = field(default_factory=dict)
     settlement: Settlement = field(default_factory=Settlement)
     was_closed: bool = False
+    cost_usd: float | None = 0.0

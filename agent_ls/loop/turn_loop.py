@@ -72,7 +72,10 @@ class Progress:
 
 
 class TurnLoop:
-    """`history` and `usage` are the session's. `config` is asked before each step: a change holds from there."""
+    """`history`, `usage` and `cost_usd` are the session's.
+
+    `config` is asked before each step: a change holds from there.
+    """
 
     def __init__(
         self,
@@ -85,6 +88,7 @@ class TurnLoop:
     ) -> None:
         self.history = History(restored.turns)
         self.usage = restored.usage
+        self.cost_usd = restored.cost_usd
         self._session_id = session_id
         self._ports = ports
         self._hub = hub
@@ -263,8 +267,12 @@ class TurnLoop:
 
     def _report_usage(self, profile: ProviderProfile, prompt: Prompt, usage: Usage) -> None:
         self.usage = self.usage + usage
+        cost_usd = profile.cost_usd(usage)
+        known = self.cost_usd is not None and cost_usd is not None
+        self.cost_usd = (self.cost_usd or 0.0) + (cost_usd or 0.0) if known else None
         tokens = self._meter.estimate_tokens(self._sent_chars(prompt))
-        self._hub.emit(UsageReport(usage, self.usage, tokens, profile.context_window_tokens))
+        window_tokens = profile.context_window_tokens
+        self._hub.emit(UsageReport(usage, self.usage, tokens, window_tokens, cost_usd, self.cost_usd))
 
     def _check_context(self, profile: ProviderProfile, chars: int) -> None:
         tokens = self._meter.estimate_tokens(chars)

@@ -14,7 +14,7 @@ from agent_ls.server.client_requests import ClientRequests
 from agent_ls.server.context import Context
 from agent_ls.server.editor_host import LspEditorHost
 from agent_ls.server.event_sender import EventSenders
-from agent_ls.server.features import editor, prompts, review, sessions, terminals
+from agent_ls.server.features import editor, models, prompts, review, sessions, terminals
 from agent_ls.server.from_lsp import maybe_path
 from agent_ls.server.rpc import Route, Router
 from agent_ls.server.seams import Bench
@@ -32,6 +32,7 @@ ROUTES: tuple[Route, ...] = (
     *review.ROUTES,
     *terminals.ROUTES,
     *editor.ROUTES,
+    *models.ROUTES,
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from anyio.abc import TaskStatus
 
@@ -13,6 +13,9 @@ from agent_ls.loop.events import ApprovalRequested, ApprovalResolved, Hunk
 from agent_ls.loop.session import Session
 from agent_ls.server.editor_host import DocumentListener
 from agent_ls.server.protocol import Mode, State
+
+if TYPE_CHECKING:
+    from agent_ls.app.models import ModelChoice, ProviderChoice
 
 AppliesFrom: TypeAlias = Literal["now", "nextCall", "nextTurn"]
 
@@ -103,8 +106,31 @@ class Review(DocumentListener, Protocol):
         ...
 
 
+class Models(Protocol):
+    """The models of this process."""
+
+    def choose(self, provider: str | None, model: str | None) -> tuple[str, str]:
+        """The provider and model ("": its default) that a session gets when these are named."""
+        ...
+
+    def providers(self) -> Sequence[ProviderChoice]: ...
+
+    def models(self) -> Sequence[ModelChoice]: ...
+
+
 class Bench(Protocol):
     """All sessions of this process, and the ledger."""
+
+    @property
+    def models(self) -> Models: ...
+
+    def set_credential(self, provider: str, secret: str | None) -> None:
+        """From the next call of the model on; None forgets it.
+
+        Raises:
+            BadChoiceError: no such provider, or no key.
+        """
+        ...
 
     @property
     def review(self) -> Review: ...

@@ -29,6 +29,7 @@ from agent_ls.loop.events import (
     Title,
     ToolCallEnd,
     ToolCallStart,
+    UsageReport,
     UserInput,
 )
 from agent_ls.loop.ids import SteerId
@@ -66,6 +67,7 @@ class Fold:
 
     turns: list[Turn] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = 0.0
     prompt: str = ""
     config: dict[str, Any] = field(default_factory=dict)
     provider: str = ""
@@ -167,6 +169,8 @@ class Fold:
                 self._end_turn()
             case ProcessingEnd():
                 self._end_turn()
+            case UsageReport(total_cost_usd=cost_usd):
+                self.cost_usd = cost_usd
             case Title(title=title):
                 self.title = title
             case _:

@@ -61,6 +61,7 @@ def recover(stored: StoredSession, now: str, found: Sequence[RecordedEvent] = ()
         answers=dict(fold.answers),
         settlement=Settlement(fold.turn_id, ends, tuple(turns), _ended(fold)),
         was_closed=fold.is_closed,
+        cost_usd=fold.cost_usd,
     )
 
 

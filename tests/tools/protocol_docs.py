@@ -45,6 +45,8 @@ OBJECTS: Mapping[str, type[Any]] = {
         protocol.FileHunks,
         protocol.HunkInfo,
         protocol.TerminalInfo,
+        protocol.ProviderInfo,
+        protocol.ModelInfo,
         events.Hunk,
         events.QueueItem,
         events.RuleOffer,
@@ -55,7 +57,7 @@ OBJECTS: Mapping[str, type[Any]] = {
         effects.CommandEffect,
     )
 }
-_PLAIN = {str: "string", int: "integer", bool: "boolean", type(None): "null", Any: "any"}
+_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null", Any: "any"}
 _MARKED = re.compile(r"(<!-- table: (.+?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _CELL = re.compile(r"(?<!\\)\|")
 

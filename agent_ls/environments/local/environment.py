@@ -35,7 +35,8 @@ _PLATFORMS = {"linux": "linux", "darwin": "darwin", "win32": "windows", "emscrip
 class LocalEnvironment:
     """Direct access to this machine (000 section 4.2).
 
-    `environ` is what commands inherit from, as far as `env_policy` lets it (X5); by default our own variables.
+    `environ` is what commands inherit from, as far as `env_policy` lets it (X5); by default our own variables. It is
+    not copied: no command that starts later gets what its owner takes out of it.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class LocalEnvironment:
     ) -> None:
         """`ripgrep` is the program to search with, "" to search without one, None to look for it."""
         self._root = os.path.abspath(working_directory)
-        inherited = dict(os.environ if environ is None else environ)
+        inherited = dict(os.environ) if environ is None else environ
         self._processes = LocalProcesses(inherited, env_policy, terminate_grace_ms)
         self._search = LocalSearch(self._root, ripgrep)
 

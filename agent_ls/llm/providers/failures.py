@@ -61,7 +61,7 @@ _WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
 _LEADS: Mapping[type[ProviderError], tuple[str, str]] = {
     AuthenticationError: (
         "{provider} refused the key",
-        "Set a valid key in {variable} and start agent-ls again. The conversation is kept.",
+        "Enter a valid key in the editor, or set it in {variable} and start agent-ls again. The conversation is kept.",
     ),
     AccessDeniedError: ("{provider} denied access", "Check what this key and its project may use."),
     NotFoundError: (

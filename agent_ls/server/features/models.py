@@ -1,0 +1,47 @@
+"""Models and the keys of their providers. A key is handed on and nowhere kept or repeated here."""
+
+from __future__ import annotations
+
+from agent_ls.server import protocol as wire
+from agent_ls.server.context import Context
+from agent_ls.server.rpc import route
+
+
+async def set_credential(context: Context, params: wire.SetCredential) -> wire.CredentialResult:
+    context.bench.set_credential(params.provider, params.secret)
+    return wire.CredentialResult()
+
+
+async def models(context: Context, params: wire.Models) -> wire.ModelsResult:
+    known = context.bench.models
+    return wire.ModelsResult(
+        default_provider=known.choose(None, None)[0],
+        providers=tuple(
+            wire.ProviderInfo(
+                id=provider.id,
+                name=provider.name,
+                has_key=provider.has_key,
+                key_variable=provider.key_variable,
+                problem=provider.problem or None,
+            )
+            for provider in known.providers()
+        ),
+        models=tuple(
+            wire.ModelInfo(
+                provider=model.provider,
+                id=model.id,
+                name=model.name,
+                context_tokens=model.context_tokens,
+                max_output_tokens=model.max_output_tokens,
+                efforts=model.efforts,
+                is_default=model.is_default,
+                input_price=model.input_price,
+                output_price=model.output_price,
+                images=model.images,
+            )
+            for model in known.models()
+        ),
+    )
+
+
+ROUTES = (route(wire.SetCredential, set_credential), route(wire.Models, models))
