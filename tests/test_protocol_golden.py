@@ -29,6 +29,7 @@ RESULTS: dict[str, type[protocol.Wire]] = {
     "agent/approve": protocol.ApproveResult,
     "agent/hunks": protocol.HunksResult,
     "agent/review": protocol.ReviewResult,
+    "workspace/textDocumentContent": protocol.TextDocumentContentResult,
     "agent/terminals": protocol.TerminalsResult,
     "agent/terminalKill": protocol.Empty,
     "agent/clientAnswer": protocol.Empty,

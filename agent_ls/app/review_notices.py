@@ -24,6 +24,17 @@ def verdict_notice(path: str, hunks: Sequence[Hunk], verdict: Literal["keep", "u
     return "\n".join(parts)
 
 
+def replacement_notice(path: str, hunks: Sequence[Hunk], text: str, comment: str) -> str:
+    """The user kept a change with words of his own in it."""
+    because = f" The user says: {comment}" if comment else ""
+    shown = text[:MAX_CHARS].rstrip("\n") or "(nothing)"
+    parts = [f"Review: the user kept one of your changes in {path}, with a text of his own.{because}"]
+    for hunk in hunks[:1]:
+        yours = "".join(hunk.lines)[:MAX_CHARS].rstrip("\n") or "(nothing)"
+        parts.append(f"Near line {hunk.start + 1} you wrote:\n{yours}\nIn its place stands now:\n{shown}")
+    return "\n".join(parts)
+
+
 def gone_notice(path: str, hunks: Sequence[LedgerHunk]) -> str:
     """For changes that were in the file when it was last seen: a buffer that was never saved, a checkout."""
     parts = [

@@ -6,20 +6,28 @@ from dataclasses import dataclass, field, replace
 
 import anyio
 
+from agent_ls.app.change_events import shown
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import PathNotFoundError
-from agent_ls.review.ledger import FileLedger
+from agent_ls.loop.events import Hunk
+from agent_ls.review.ledger import Change, FileLedger
+from agent_ls.review.verdicts import Decision
 from agent_ls.text import DecodedText, decode, looks_binary
 
 UTF_8 = DecodedText("")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Undoing:
-    """A verdict that is being carried out."""
+    """A decision on its way into the file. `outcome` is set once it stands there, with the ledger after it."""
 
-    ids: tuple[str, ...]
+    decision: Decision
     comment: str
+    outcome: Change | None = None
+
+    def changed(self) -> list[Hunk]:
+        """The hunks that it changed, as they were directly after it."""
+        return [shown(self.outcome.ledger, hunk) for hunk in self.outcome.changed] if self.outcome else []
 
 
 @dataclass(slots=True)

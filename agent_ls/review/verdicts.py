@@ -1,19 +1,36 @@
-"""What the user decides about hunks: keep them, or take them back. Does not know who asks, or when.
+"""What the user decides about hunks: keep them, take them back, or put a text of his own in their place.
 
-A verdict on one hunk never touches another, so the order of verdicts makes no difference. Ids that have no open hunk
-are left alone: the caller tells which by what is not in `changed`.
+It does not know who asks, or when. A verdict on one hunk never touches another, so the order of verdicts makes no
+difference. Ids that have no open hunk are left alone: the caller tells which by what is not in `changed`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from agent_ls.patch.lines import line_hunks
-from agent_ls.review.hunks import LedgerHunk, State
+from agent_ls.review.hunks import LedgerHunk, Lines
 from agent_ls.review.ledger import Change, FileLedger, change
 from agent_ls.review.pieces import Piece, cut, join, shared
+from agent_ls.review.portions import portioned
 from agent_ls.review.whole_file import whole_hunk
+from agent_ls.text import line_ending, preferred_ending, split_lines, strip_ending
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A verdict on hunks of one file.
+
+    `lines` [first, last) narrows it to new lines of the one hunk that it is about. `replacement` stands in place of
+    what is kept, None for what the agent wrote.
+    """
+
+    ids: frozenset[str]
+    state: Literal["kept", "undone"]
+    lines: tuple[int, int] | None = None
+    replacement: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +48,7 @@ class UndoPlan:
 
     `edits` lead from the current text to `expected`, sorted and disjoint. `expected` None: the file is to be
     deleted. A current text of None with `expected` set: the file is to be written again. `hunks` are those that
-    would be undone, `edited` the ids of those among them that hold text of the user's (ask first).
+    would be decided, `edited` the ids of those among them that hold text of the user's (ask first).
     """
 
     hunks: tuple[LedgerHunk, ...]
@@ -40,18 +57,14 @@ class UndoPlan:
     edited: tuple[str, ...]
 
 
-def keep(ledger: FileLedger, ids: Collection[str]) -> Change:
-    """What stands at these hunks is accepted. A stale hunk is put aside: there is nothing left to decide."""
-    closed = tuple(
-        replace(hunk, state="kept") if hunk.id in ids and hunk.state == "stale" else hunk
-        for hunk in ledger.closed
-    )
-    return change(ledger, _decided(replace(ledger, closed=closed), ids, "kept"))
+def plan(ledger: FileLedger, decision: Decision) -> UndoPlan:
+    """What a decision does to the text, as the ledger knows it.
 
-
-def undo_plan(ledger: FileLedger, ids: Collection[str]) -> UndoPlan:
-    """How to take these hunks back, in the text as the ledger knows it."""
-    after = _decided(ledger, ids, "undone")
+    Raises:
+        ValueError: there are no such lines.
+    """
+    ledger, ids = narrowed(ledger, decision)
+    after = _decided(ledger, ids, decision)
     hunks = tuple(hunk for hunk in ledger.open_hunks if hunk.id in ids)
     runs = (
         () if ledger.current is None or after.current is None else line_hunks(ledger.current, after.current)
@@ -61,32 +74,100 @@ def undo_plan(ledger: FileLedger, ids: Collection[str]) -> UndoPlan:
     return UndoPlan(hunks, edits, after.current_text, edited)
 
 
-def undone(ledger: FileLedger, ids: Collection[str]) -> Change:
-    """These hunks have been taken back: the text is what `undo_plan` expected.
+def decided(ledger: FileLedger, decision: Decision) -> Change:
+    """The ledger after the decision was carried out: the text is what `plan` expected.
 
-    What the user typed while that was done comes after it, by `user_edit`.
+    What the user typed while that was done comes after it, by `user_edit`. A stale hunk that is kept is put aside:
+    there is nothing left to decide.
+
+    Raises:
+        ValueError: there are no such lines.
     """
-    return change(ledger, _decided(ledger, ids, "undone"))
+    divided, ids = narrowed(ledger, decision)
+    if decision.state == "kept":
+        closed = tuple(
+            replace(hunk, state="kept") if hunk.id in ids and hunk.state == "stale" else hunk
+            for hunk in divided.closed
+        )
+        divided = replace(divided, closed=closed)
+    after = _decided(divided, ids, decision)
+    if decision.lines and decision.state == "undone" and (made := whole_hunk(ledger)):
+        after = _less(after, made)
+    return change(ledger, after)
 
 
-def _decided(ledger: FileLedger, ids: Collection[str], state: State) -> FileLedger:
+def narrowed(ledger: FileLedger, decision: Decision) -> tuple[FileLedger, frozenset[str]]:
+    """The ledger in which the decision is about whole hunks, and their ids.
+
+    Raises:
+        ValueError: there are no such lines.
+    """
+    if decision.lines is None:
+        return ledger, decision.ids
+    (hunk_id,) = decision.ids
+    divided, chosen = portioned(ledger, hunk_id, *decision.lines)
+    return divided, frozenset((chosen,))
+
+
+def keep(ledger: FileLedger, ids: Collection[str]) -> Change:
+    """What stands at these hunks is accepted."""
+    return decided(ledger, Decision(frozenset(ids), "kept"))
+
+
+def undo_plan(ledger: FileLedger, ids: Collection[str]) -> UndoPlan:
+    """How to take these hunks back."""
+    return plan(ledger, Decision(frozenset(ids), "undone"))
+
+
+def undone(ledger: FileLedger, ids: Collection[str]) -> Change:
+    """These hunks have been taken back."""
+    return decided(ledger, Decision(frozenset(ids), "undone"))
+
+
+def replacement_lines(text: str, instead: Lines, file: Lines) -> Lines:
+    """A text that a person sent, as whole lines with the line ends of the file, in place of the lines `instead`."""
+    ending = preferred_ending(file)
+    lines = [strip_ending(line) + ending for line in split_lines(text)]
+    if lines and instead and not line_ending(instead[-1]):
+        lines[-1] = strip_ending(lines[-1])  # the last line of a file that ends without a line end
+    return tuple(lines)
+
+
+def _decided(ledger: FileLedger, ids: frozenset[str], decision: Decision) -> FileLedger:
     whole = whole_hunk(ledger)
     if whole:
-        return _decided_whole(ledger, whole, state) if whole.id in ids else ledger
+        return _decided_whole(ledger, whole, decision) if whole.id in ids else ledger
     if ledger.base is None or not any(hunk.id in ids for hunk in ledger.open_hunks):
         return ledger
-    closed = [replace(hunk, state=state) for hunk in ledger.open_hunks if hunk.id in ids]
+    closed = [replace(hunk, state=decision.state) for hunk in ledger.open_hunks if hunk.id in ids]
     pieces = [
-        shared(piece.current if state == "kept" else piece.base) if _is_meant(piece, ids) else piece
+        shared(_chosen(ledger, piece.base, piece.current, decision)) if _is_meant(piece, ids) else piece
         for piece in cut(ledger)
     ]
     return join(ledger, pieces, closed)
+
+
+def _chosen(ledger: FileLedger, base: Lines, current: Lines, decision: Decision) -> Lines:
+    if decision.state == "undone":
+        return base
+    if decision.replacement is None:
+        return current
+    return replacement_lines(decision.replacement, current or base, ledger.current or ())
 
 
 def _is_meant(piece: Piece, ids: Collection[str]) -> bool:
     return piece.hunk is not None and piece.is_open and piece.hunk.id in ids
 
 
-def _decided_whole(ledger: FileLedger, hunk: LedgerHunk, state: State) -> FileLedger:
-    lines = ledger.current if state == "kept" else ledger.base
-    return FileLedger(ledger.path, lines, lines, (), (*ledger.closed, replace(hunk, state=state)))
+def _decided_whole(ledger: FileLedger, hunk: LedgerHunk, decision: Decision) -> FileLedger:
+    lines = ledger.base if decision.state == "undone" else ledger.current
+    if decision.state == "kept" and decision.replacement is not None and lines is not None:
+        lines = replacement_lines(decision.replacement, lines, lines)
+    return FileLedger(ledger.path, lines, lines, (), (*ledger.closed, replace(hunk, state=decision.state)))
+
+
+def _less(after: FileLedger, made: LedgerHunk) -> FileLedger:
+    """Of a file that an agent made, lines were taken out: it is still one that the agent made."""
+    current = after.current or ()
+    hunk = replace(made, agent_lines=current, start=0, end=len(current))
+    return FileLedger(after.path, None, current, (hunk,), after.closed)

@@ -14,11 +14,12 @@ from agent_ls.server.client_requests import ClientRequests
 from agent_ls.server.context import Context
 from agent_ls.server.editor_host import LspEditorHost
 from agent_ls.server.event_sender import EventSenders
-from agent_ls.server.features import editor, models, prompts, review, sessions, terminals
+from agent_ls.server.features import contents, editor, models, prompts, review, sessions, terminals
 from agent_ls.server.from_lsp import maybe_path
 from agent_ls.server.rpc import Route, Router
 from agent_ls.server.seams import Bench
 from agent_ls.server.server import AgentServer
+from agent_ls.server.shown_texts import ShownTexts
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +31,7 @@ ROUTES: tuple[Route, ...] = (
     *sessions.ROUTES,
     *prompts.ROUTES,
     *review.ROUTES,
+    *contents.ROUTES,
     *terminals.ROUTES,
     *editor.ROUTES,
     *models.ROUTES,
@@ -50,7 +52,9 @@ def assemble(server: AgentServer, start: Start, open_bench: OpenBench) -> tuple[
         start=start,
     )
     host.attach(bench.review, requests)
-    context = Context(bench, host, protocol.client, client_id, _root(server), senders, requests)
+    shown_texts = ShownTexts(protocol.send_request, can_refresh=protocol.client.text_document_content)
+    bench.review.watch_texts(shown_texts.changed)
+    context = Context(bench, host, protocol.client, client_id, _root(server), senders, requests, shown_texts)
     for problem in (*problems, *_mismatch(server)):
         message = lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=problem)
         protocol.notify(lsp.WINDOW_SHOW_MESSAGE, message)

@@ -14,6 +14,7 @@ from agent_ls.server.from_lsp import maybe_path
 from agent_ls.server.hello import ClientAbilities
 from agent_ls.server.protocol import SessionInfo
 from agent_ls.server.seams import Bench, Live
+from agent_ls.server.shown_texts import ShownTexts
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Context:
     root: str
     senders: EventSenders
     requests: ClientRequests
+    shown_texts: ShownTexts
 
     def live(self, session_id: str) -> Live:
         """

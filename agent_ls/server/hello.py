@@ -17,6 +17,9 @@ from agent_ls._version import __version__
 PROTOCOL_VERSION = 1
 """Of the `agent/*` messages; the same as protocol.VERSION, which is too heavy to be imported here."""
 
+SCHEME = "agent-ls"
+"""Of documents whose text this server gives (features/contents.py)."""
+
 Encoding: TypeAlias = Literal["utf-8", "utf-16", "utf-32"]
 
 _ENCODINGS: dict[str, Encoding] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
@@ -37,6 +40,7 @@ class ClientAbilities:
     """What the client announced. All of a rich client's fields are False for a stock one.
 
     `process_id` is the editor's, which we outlive by no more than seconds; None when not told.
+    `text_document_content`: it shows documents whose text a server gives.
     `version_mismatch`: it speaks `agent/*`, but not our version, and so is treated as stock.
     """
 
@@ -46,6 +50,7 @@ class ClientAbilities:
     newline_only: bool = False
     prints_labels: bool = False
     apply_edit_refused: bool = False
+    text_document_content: bool = False
     events: bool = False
     review: bool = False
     approvals: bool = False
@@ -74,6 +79,7 @@ def client_abilities(params: dict[str, Any]) -> ClientAbilities:
         prints_labels=name in _PRINTS_LABELS,
         # Kate and others can apply edits without saying so; only an explicit "no" is believed.
         apply_edit_refused=_object(capabilities, "workspace").get("applyEdit") is False,
+        text_document_content=isinstance(_object(capabilities, "workspace").get("textDocumentContent"), dict),
         version_mismatch=bool(wanted) and not speaks,
         **granted,
     )
@@ -85,6 +91,8 @@ def initialize_result(client: ClientAbilities) -> dict[str, Any]:
         "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
         "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
     }
+    if client.text_document_content:
+        capabilities["workspace"]["textDocumentContent"] = {"schemes": [SCHEME]}
     if client.is_rich:
         granted = {field: getattr(client, field) for field in GRANTED}
         capabilities["experimental"] = {

@@ -1,7 +1,8 @@
 """pygls's protocol, hardened: every request gets one answer, no message ends the server, no answer holds a traceback.
 
 Each override mends one behaviour of pygls 2.1.1 (it is pinned); tests/server/test_wire.py has a test for each.
-What it does not know: what a session is. Messages named `agent/...` go to `on_agent`, all else is pygls's.
+What it does not know: what a session is. Messages named `agent/...` go to `on_agent`, and so does the request for
+the text of an `agent-ls:` document; all else is pygls's.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ log = logging.getLogger(__name__)
 
 PARSE_ERROR, INVALID_REQUEST, NOT_INITIALIZED = -32700, -32600, -32002
 PREFIX = "agent/"
+CONTENT = lsp.WORKSPACE_TEXT_DOCUMENT_CONTENT
 
 MessageId: TypeAlias = str | int
 AgentCall: TypeAlias = Callable[[str, Any], Awaitable[Any]]
@@ -106,7 +108,7 @@ class AgentProtocol(LanguageServerProtocol):
             self._structured(data)
 
     def _is_known(self, method: str) -> bool:
-        return method.startswith(PREFIX) or method in self.fm.builtin_features or method in self.fm.features
+        return _is_ours(method) or method in self.fm.builtin_features or method in self.fm.features
 
     def _structured(self, data: dict[str, Any]) -> None:
         try:
@@ -147,10 +149,10 @@ class AgentProtocol(LanguageServerProtocol):
 
     def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]  # no cache: see below
         # As plain JSON: the first structuring of all client capabilities costs tens of milliseconds.
-        return None if method == lsp.INITIALIZE else super().get_message_type(method)
+        return None if method in (lsp.INITIALIZE, CONTENT) else super().get_message_type(method)
 
     def _get_handler(self, feature_name: str) -> Callable[[Any], Any]:
-        if feature_name.startswith(PREFIX):
+        if _is_ours(feature_name):
             return partial(self.on_agent, feature_name)
         handler: Callable[[Any], Any] = super()._get_handler(feature_name)
         return handler
@@ -261,6 +263,10 @@ class AgentProtocol(LanguageServerProtocol):
     @lsp_method(lsp.EXIT)
     def lsp_exit(self, *args: Any) -> None:  # type: ignore[override]  # as above
         self.on_exit(0 if self._shutdown else 1)
+
+
+def _is_ours(method: str) -> bool:
+    return method.startswith(PREFIX) or method == CONTENT
 
 
 def _is_id(value: object) -> bool:

@@ -303,7 +303,10 @@ class HunksResult(Wire):
 
 
 class Review(Params):
-    """A verdict on hunks, named by exactly one of the four selectors. `confirm`: undo edited hunks as well."""
+    """A verdict on hunks, named by exactly one of the four selectors. `confirm`: undo edited hunks as well.
+
+    `lines` [first, last) of the new lines, and `replacement` for what is kept, go with exactly one of `hunkIds`.
+    """
 
     method: ClassVar[str] = "agent/review"
     client_key: str
@@ -314,6 +317,8 @@ class Review(Params):
     verdict: Literal["keep", "undo"]
     comment: str | None = None
     confirm: bool = False
+    lines: tuple[int, int] | None = None
+    replacement: str | None = None
 
 
 class ReviewResult(Wire):
@@ -373,6 +378,17 @@ class ModelsResult(Wire):
     default_provider: str
     providers: tuple[ProviderInfo, ...]
     models: tuple[ModelInfo, ...]
+
+
+class TextDocumentContent(Params):
+    """The text of an `agent-ls:` document. A request of the protocol itself, from 3.18 on."""
+
+    method: ClassVar[str] = "workspace/textDocumentContent"
+    uri: str
+
+
+class TextDocumentContentResult(Wire):
+    text: str
 
 
 class EditorState(Params):

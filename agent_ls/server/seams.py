@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from anyio.abc import TaskStatus
@@ -89,7 +89,15 @@ class Review(DocumentListener, Protocol):
         self, *, session_id: str | None = None, path: str | None = None, turn_id: str | None = None
     ) -> dict[str, list[Hunk]]: ...
 
+    def knows(self, path: str) -> bool:
+        """Whether a session that is open here changed this file, or would."""
+        ...
+
     def base_text(self, path: str) -> str | None: ...
+
+    def proposed_text(self, path: str) -> str | None: ...
+
+    def watch_texts(self, changed: Callable[[str], None]) -> None: ...
 
     async def review(
         self,
@@ -101,6 +109,8 @@ class Review(DocumentListener, Protocol):
         session_id: str | None = None,
         comment: str = "",
         confirm: bool = False,
+        lines: tuple[int, int] | None = None,
+        replacement: str | None = None,
     ) -> tuple[list[Hunk], list[tuple[str, str]]]:
         """What changed, and ids that were left alone with the reason."""
         ...

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.app.review_desk import CLOSED_SESSION, TYPED_INSIDE
+from agent_ls.app.verdicts import CLOSED_SESSION, TYPED_INSIDE
 from agent_ls.environments.base import Attribution, FileState, FileWrite
 from agent_ls.environments.errors import AccessDeniedError
 from agent_ls.environments.memory import MemoryEnvironment

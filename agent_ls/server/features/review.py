@@ -73,6 +73,10 @@ async def review(context: Context, params: wire.Review) -> wire.ReviewResult:
     selectors = (params.hunk_ids, params.uri, params.turn_id, params.session_id)
     if (count := sum(selector is not None for selector in selectors)) != 1:
         raise AmbiguousSelectionError(count)
+    if (params.lines is not None or params.replacement is not None) and len(params.hunk_ids or ()) != 1:
+        raise InvalidParamsError(params.method, "lines and replacement are for exactly one of hunkIds")
+    if params.replacement is not None and params.verdict != "keep":
+        raise InvalidParamsError(params.method, "a replacement is for keep: what is undone has no text")
     changed, refused = await context.bench.review.review(
         verdict=params.verdict,
         hunk_ids=params.hunk_ids,
@@ -81,6 +85,8 @@ async def review(context: Context, params: wire.Review) -> wire.ReviewResult:
         session_id=params.session_id,
         comment=params.comment or "",
         confirm=params.confirm,
+        lines=params.lines,
+        replacement=params.replacement,
     )
     return wire.ReviewResult(
         changed=tuple(to_wire.hunk(hunk) for hunk in changed),

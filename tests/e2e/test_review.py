@@ -1,0 +1,115 @@
+"""Review over real stdio: lines of a hunk, texts of one's own, and the documents that a diff editor shows."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import anyio
+import pytest
+
+from agent_ls.app.sample import copy_sample_project
+from tests.support.editor import Editor, new_key
+from tests.support.framed_client import CAPABILITIES, ResponseError, server_process
+
+TASK = "Please fix the discount."
+REFRESH = "workspace/textDocumentContent/refresh"
+
+
+@asynccontextmanager
+async def reviewing(tmp_path: Path) -> AsyncIterator[tuple[Editor, Path, dict[str, Any]]]:
+    """The walkthrough has changed an open file; its first hunk."""
+    project = copy_sample_project(tmp_path / "project")
+    cart = project / "shop" / "cart.py"
+    async with server_process() as server, anyio.create_task_group() as tasks:
+        editor = Editor(server.client)
+        workspace = {**CAPABILITIES["vscode"]["workspace"], "textDocumentContent": {}}
+        said = await server.client.initialize(
+            folder=project,
+            capabilities={**CAPABILITIES["vscode"], "workspace": workspace},
+            initializationOptions={"agentLs": {"walkthroughPauseMs": 0}},
+        )
+        assert said["capabilities"]["workspace"]["textDocumentContent"] == {"schemes": ["agent-ls"]}
+        tasks.start_soon(editor.approve_all)
+        tasks.start_soon(editor.do_as_asked)
+        await editor.open(cart)
+        await editor.submit(await editor.new_session(), TASK)
+        await server.client.event("processing_end")
+        (file,) = (await server.client.request("agent/hunks", {"uri": cart.as_uri()}))["files"]
+        yield editor, cart, file["hunks"][0]
+        tasks.cancel_scope.cancel()
+
+
+def document(kind: str, path: Path) -> dict[str, str]:
+    return {"uri": f"agent-ls:/{kind}{path}?{quote(path.as_uri(), safe='')}"}
+
+
+async def content(editor: Editor, kind: str, path: Path) -> str:
+    result = await editor.client.request("workspace/textDocumentContent", document(kind, path))
+    text: str = result["text"]
+    return text
+
+
+@pytest.mark.req("H6", "H7")
+async def test_the_accepted_text_is_a_document_that_follows_the_verdicts(tmp_path: Path) -> None:
+    async with reviewing(tmp_path) as (editor, cart, hunk):
+        refreshed: list[str] = []
+
+        async def refresh(params: Any) -> None:
+            refreshed.append(params["uri"])
+
+        editor.client.handlers[REFRESH] = refresh
+        on_disk = copy_sample_project(tmp_path / "untouched") / "shop" / "cart.py"
+        assert await content(editor, "base", cart) == await anyio.Path(on_disk).read_text()
+        assert await content(editor, "proposed", cart) == editor.documents[cart.as_uri()].source
+        review = {"clientKey": new_key(), "hunkIds": [hunk["id"]], "verdict": "keep"}
+        await editor.client.request("agent/review", review)
+        await editor.client.wait_for(lambda m: m.get("method") == REFRESH)
+        assert document("base", cart)["uri"] in refreshed
+        assert "".join(hunk["newLines"]) in await content(editor, "base", cart)
+
+
+@pytest.mark.req("H6")
+async def test_a_text_of_ones_own_stands_in_place_of_a_line(tmp_path: Path) -> None:
+    async with reviewing(tmp_path) as (editor, cart, hunk):
+        wanted = {"clientKey": new_key(), "hunkIds": [hunk["id"]], "verdict": "keep", "lines": [0, 1]}
+        result = await editor.client.request("agent/review", {**wanted, "replacement": "# mine\n"})
+        assert result["refused"] == [] and "kept" in {changed["state"] for changed in result["changed"]}
+        lines = editor.documents[cart.as_uri()].source.splitlines()
+        assert lines[hunk["newRange"][0]] == "# mine"
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"verdict": "undo", "hunkIds": ["h1"], "replacement": "x"},
+        {"verdict": "keep", "hunkIds": ["h1", "h2"], "lines": [0, 1]},
+        {"verdict": "keep", "sessionId": "s1", "replacement": "x"},
+    ],
+)
+async def test_a_review_that_makes_no_sense_is_refused(params: dict[str, Any], tmp_path: Path) -> None:
+    async with server_process() as server:
+        await server.client.initialize(folder=tmp_path)
+        with pytest.raises(ResponseError) as refused:
+            await server.client.request("agent/review", {"clientKey": new_key(), **params})
+        assert refused.value.data["kind"] == "invalid_params"
+
+
+@pytest.mark.parametrize(
+    ("uri", "kind"),
+    [
+        ("agent-ls:/base/nowhere?file%3A%2F%2F%2Fnowhere", "nothing_pending"),
+        ("agent-ls:/other/nowhere?file%3A%2F%2F%2Fnowhere", "invalid_params"),
+        ("agent-ls:/base/nowhere", "invalid_params"),
+        ("file:///nowhere", "invalid_params"),
+    ],
+)
+async def test_a_document_that_is_none_is_told_so(uri: str, kind: str, tmp_path: Path) -> None:
+    async with server_process() as server:
+        await server.client.initialize(folder=tmp_path)
+        with pytest.raises(ResponseError) as refused:
+            await server.client.request("workspace/textDocumentContent", {"uri": uri})
+        assert refused.value.data["kind"] == kind and refused.value.data["hint"]
