@@ -19,6 +19,8 @@ RESULTS: dict[str, type[protocol.Wire]] = {
     "agent/sessions": protocol.SessionsResult,
     "agent/subscribe": protocol.SubscribeResult,
     "agent/unsubscribe": protocol.Empty,
+    "agent/history": protocol.HistoryResult,
+    "agent/draft": protocol.Empty,
     "agent/submit": protocol.SubmitResult,
     "agent/steer": protocol.SteerResult,
     "agent/unsteer": protocol.Empty,

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import anyio
 
 from agent_ls.app.approver import PolicyApprover
 from agent_ls.app.models import make_profile
 from agent_ls.app.notices import Notices
-from agent_ls.app.stored import SessionFiles, events_since
+from agent_ls.app.stored import SessionFiles
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.loop.events import RecordedEvent, State
 from agent_ls.loop.session import AppliesFrom, Session
 from agent_ls.loop.turns import UserTurn
 from agent_ls.policy.decide import Mode
+from agent_ls.store import pages
 from agent_ls.store.journal import Standing
+from agent_ls.store.pages import Page
 
 TITLE_CHARS = 60
 
@@ -95,9 +98,23 @@ class LiveSession:
         words = " ".join(first.content.split()) if first else ""
         return words if len(words) <= TITLE_CHARS else f"{words[: TITLE_CHARS - 1]}\u2026"
 
-    def events_since(self, seq: int) -> Sequence[bytes]:
-        """Encoded recorded events with a higher number, up to the newest."""
-        return events_since(self._stored.path, seq)
+    @property
+    def folder(self) -> Path:
+        """Where its log lies."""
+        return self._stored.opened.folder
+
+    @property
+    def latest(self) -> Mapping[str, bytes]:
+        """The newest event of each kind that only ever replaces the one before (store/recorder.py), encoded."""
+        return self._stored.opened.recorder.latest
+
+    def events_since(self, seq: int, last: int | None = None) -> Sequence[bytes]:
+        """Encoded recorded events with a higher number, up to `last` (None: the newest). Blocks: for a thread."""
+        return pages.events_between(self._stored.path, seq, last)
+
+    def snapshot(self, last: int, limit: int) -> Page:
+        """The newest items as they were after the event number `last`. Blocks: for a thread."""
+        return pages.snapshot(self._stored.path, last, limit)
 
     async def configure(
         self,

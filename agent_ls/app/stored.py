@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,10 +17,6 @@ from agent_ls.store.layout import log_path
 from agent_ls.store.log import Header
 from agent_ls.store.sessions import OpenSession
 from agent_ls.text import looks_binary
-
-_EVENT = b'{"event":'
-_SEQ = re.compile(rb'\{"event":\{"sessionId":"[^"]*","seq":(\d+)')
-_FIRST_LOOK_BYTES = 256 * 1024
 
 PREIMAGE_MAX_BYTES = 1024 * 1024
 """Of a larger file, and of one that is no text, only the hashes are kept."""
@@ -80,27 +75,3 @@ class SessionFiles:
         except OSError as error:  # a full disk must not stop the write: what is lost is a hunk after a kill
             log.warning("what a file held before a change cannot be kept: %s", error)
             return ""
-
-
-def events_since(path: Path, seq: int) -> list[bytes]:
-    """The encoded recorded events of a log with a number above `seq`, oldest first.
-
-    Reads from the end and only as far back as needed: a client that is nearly up to date costs little, however
-    long the session is.
-    """
-    size = os.stat(path).st_size
-    with path.open("rb") as log:
-        look = _FIRST_LOOK_BYTES if seq else size
-        while True:
-            start = max(0, size - look)
-            log.seek(start)
-            lines = log.read(size - start).split(b"\n")
-            first = next((int(m[1]) for line in lines[1:] if (m := _SEQ.match(line))), 0)
-            if start == 0 or 0 < first <= seq + 1:
-                break
-            look *= 8
-    return [
-        line[len(_EVENT) : -1]
-        for line in lines[0 if start == 0 else 1 : -1]
-        if (match := _SEQ.match(line)) and int(match[1]) > seq
-    ]

@@ -18,13 +18,12 @@ import anyio.to_thread
 from anyio.abc import TaskGroup, TaskStatus
 
 from agent_ls.app.approver import PolicyApprover
+from agent_ls.app.archive import Archive
 from agent_ls.app.bounds import PathBounds, places_of
 from agent_ls.app.clock import SystemClock
 from agent_ls.app.errors import (
-    AppError,
     BadChoiceError,
     NotRunningError,
-    SessionBusyError,
     UnknownSessionError,
 )
 from agent_ls.app.ledgers import find, gather
@@ -35,6 +34,7 @@ from agent_ls.app.prompts import SessionPrompts
 from agent_ls.app.review_desk import ReviewDesk
 from agent_ls.app.reviewed_environment import ReviewedEnvironment
 from agent_ls.app.settings import Settings
+from agent_ls.app.store_errors import STATE_VARIABLE, store_errors
 from agent_ls.app.stored import SessionFiles
 from agent_ls.app.warm_up import warm_up
 from agent_ls.environments.base import ExecutionEnvironment
@@ -52,15 +52,13 @@ from agent_ls.loop.ids import SessionId, new_id
 from agent_ls.loop.restored import Restored
 from agent_ls.loop.session import Session
 from agent_ls.policy.decide import Mode
-from agent_ls.store.errors import SessionLockedError, StoreError
+from agent_ls.store.errors import SessionLockedError
 from agent_ls.store.layout import SessionSummary as StoredSummary
 from agent_ls.store.log import Header
 from agent_ls.store.recovery import recover
 from agent_ls.store.sessions import OpenSession, SessionStore
 
 log = logging.getLogger(__name__)
-
-STATE_VARIABLE = "AGENT_LS_STATE_DIR"
 
 HANDOVER_MS = 3000  # what ends a command may take: TERM, two seconds, KILL
 HANDOVER_POLL_S = 0.05
@@ -92,6 +90,7 @@ class Workbench:
         self._store = SessionStore(chosen, on_failure=self._log_failed)
         self._host = editor_host
         self._live: dict[str, LiveSession] = {}
+        self.archive = Archive(self._store, self.live)
         self._opening = anyio.Lock()
         self._group: TaskGroup | None = None
 
@@ -137,7 +136,7 @@ class Workbench:
             raise NotRunningError
         session_id = SessionId(new_id("s"))
         header = Header(session_id, self._clock.now(), folder, profile.id, profile.model, title or "")
-        with _store_errors(session_id):
+        with store_errors(session_id):
             opened = await anyio.to_thread.run_sync(self._store.create, header)
         config = self._config(effort if effort is not None else self.settings.effort)
         with _closed_on_failure(opened):
@@ -159,7 +158,7 @@ class Workbench:
                 if not live.session.is_closing:
                     return live
                 await live.ended.wait()
-            with _store_errors(session_id):
+            with store_errors(session_id):
                 opened = await self._open_stored(session_id)
             with _closed_on_failure(opened):
                 return await self._resume(session_id, opened)
@@ -356,22 +355,6 @@ def _closed_on_failure(opened: OpenSession) -> Iterator[None]:
     except BaseException:
         opened.close()
         raise
-
-
-@contextmanager
-def _store_errors(session_id: str) -> Iterator[None]:
-    try:
-        yield
-    except SessionLockedError as error:
-        raise SessionBusyError(session_id, error.owner) from None
-    except StoreError as error:
-        raise UnknownSessionError(session_id, str(error)) from None
-    except OSError as error:
-        where = f": {error.filename}" if error.filename else ""
-        raise AppError(
-            f"the session cannot be kept on disk: {error.strerror or error}{where}",
-            f"make that place writable, or set {STATE_VARIABLE} to another",
-        ) from error
 
 
 def _place(stored: StoredSummary) -> tuple[str, str]:

@@ -38,8 +38,14 @@ def encode(envelope: Envelope) -> bytes:
         head |= {"after": envelope.after, "partId": event.part_id, "offset": event.offset}
         head["data"] = {"text": event.text, **({"name": event.name} if event.name else {})}
     else:
-        head["data"] = _adapter(_CLASSES[event.kind]).dump_python(event, mode="json", by_alias=True)
+        head["data"] = payload(event)
     return json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def payload(event: RecordedEvent) -> dict[str, Any]:
+    """An event's `data`."""
+    data: dict[str, Any] = _adapter(_CLASSES[event.kind]).dump_python(event, mode="json", by_alias=True)
+    return data
 
 
 def decode(data: bytes) -> Envelope | None:

@@ -8,10 +8,19 @@ larger pieces, and nobody else notices.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from agent_ls.loop.session import Session
 from agent_ls.loop.subscription import Subscription
 from agent_ls.server import to_wire
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """A subscription that waits for its answer to be on the way. One of the two is to be called."""
+
+    start: Callable[[], None]
+    drop: Callable[[], None]
 
 
 class EventSenders:
@@ -34,11 +43,11 @@ class EventSenders:
         """A session that the client listens to, the latest that it asked for; "" for none."""
         return next(reversed(self._open), "")
 
-    def subscribe(self, session: Session) -> Callable[[], None]:
-        """Events are gathered from this moment on, and sent once the function returned has been called."""
+    def subscribe(self, session: Session) -> Sending:
+        """Events are gathered from this moment on, and sent once what is returned has been called."""
         self.unsubscribe(session.id)
         subscription = self._open[session.id] = session.subscribe()
-        return lambda: self._start(lambda: self._run(session.id, subscription))
+        return Sending(lambda: self._start(lambda: self._run(session.id, subscription)), subscription.close)
 
     def unsubscribe(self, session_id: str) -> None:
         if subscription := self._open.pop(session_id, None):

@@ -120,11 +120,31 @@ class SessionsResult(Wire):
 
 
 class Subscribe(Params):
-    """Events after `since` (0: all), then `agent/event` follows. Opens a stored session (resume)."""
+    """Events after `since` (0: all), then `agent/event` follows. Opens a stored session (resume).
+
+    If there are more than `maxEvents` (0: no maximum), a snapshot is given in their place.
+    """
 
     method: ClassVar[str] = "agent/subscribe"
     session_id: str
     since: int = Field(default=0, ge=0)
+    max_events: int = Field(default=0, ge=0)
+
+
+class Snapshot(Wire):
+    """The newest items, newest first, as of `lastSeq`. `usage` and `plan` are the data of the last such events."""
+
+    items: tuple[dict[str, Any], ...]
+    more: bool
+    usage: dict[str, Any] | None = None
+    plan: dict[str, Any] | None = None
+
+
+class DraftInfo(Wire):
+    """What the user is still writing."""
+
+    text: str = ""
+    attachments: tuple[InputPart, ...] = ()
 
 
 class Pending(Wire):
@@ -153,6 +173,8 @@ class SubscribeResult(Wire):
     last_seq: int
     open_parts: tuple[OpenPart, ...] = ()
     pending: Pending
+    snapshot: Snapshot | None = None
+    draft: DraftInfo | None = None
 
 
 class Unsubscribe(Params):
@@ -162,6 +184,29 @@ class Unsubscribe(Params):
 
 class Empty(Wire):
     pass
+
+
+class History(Params):
+    """Items that began before the event number `before`, newest first; also of a stored session."""
+
+    method: ClassVar[str] = "agent/history"
+    session_id: str
+    before: int | None = Field(default=None, ge=1)
+    limit: int = Field(default=100, ge=1, le=500)
+
+
+class HistoryResult(Wire):
+    items: tuple[dict[str, Any], ...]
+    more: bool
+
+
+class Draft(Params):
+    """Notification: what the user has written so far. An empty one takes the kept one away."""
+
+    method: ClassVar[str] = "agent/draft"
+    session_id: str
+    text: str = ""
+    attachments: tuple[InputPart, ...] = ()
 
 
 class Submit(Params):

@@ -25,16 +25,23 @@ Result: TypeAlias = Wire | RawJson
 
 @dataclass(frozen=True, slots=True)
 class Route:
+    """`result` is what a handler's RawJson holds; None: the handler says it itself."""
+
     params: type[Params]
     handler: Callable[[Context, Any], Awaitable[Result]]
+    result: type[Wire] | None = None
 
     @property
     def has_key(self) -> bool:
         return "client_key" in self.params.model_fields
 
 
-def route(params: type[P], handler: Callable[[Context, P], Awaitable[Result]]) -> Route:
-    return Route(params, handler)
+def route(
+    params: type[P],
+    handler: Callable[[Context, P], Awaitable[Result]],
+    result: type[Wire] | None = None,
+) -> Route:
+    return Route(params, handler, result)
 
 
 class Router:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from anyio.abc import TaskStatus
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.loop.approval import Answer
 from agent_ls.loop.events import ApprovalRequested, ApprovalResolved, Hunk
+from agent_ls.loop.items import Item
 from agent_ls.loop.session import Session
 from agent_ls.server.editor_host import DocumentListener
 from agent_ls.server.protocol import Mode, State
@@ -73,8 +74,20 @@ class Live(Protocol):
 
     def summary(self) -> Summary: ...
 
-    def events_since(self, seq: int) -> Sequence[bytes]:
-        """Encoded recorded events with a higher number, in order, up to the newest; in step within one tick."""
+    @property
+    def latest(self) -> Mapping[str, bytes]:
+        """The newest `usage` and `plan` event, encoded, by kind."""
+        ...
+
+    def events_since(self, seq: int, last: int | None = None) -> Sequence[bytes]:
+        """Encoded recorded events with a higher number, in order, up to `last` (None: the newest).
+
+        Blocks: for a thread. What was emitted before is there.
+        """
+        ...
+
+    def snapshot(self, last: int, limit: int) -> Page:
+        """The newest items as they were after the event number `last`. Blocks: for a thread."""
         ...
 
     async def configure(
@@ -128,6 +141,27 @@ class Models(Protocol):
     def models(self) -> Sequence[ModelChoice]: ...
 
 
+class Page(Protocol):
+    """Items, newest first. `more`: there are older ones."""
+
+    @property
+    def items(self) -> Sequence[Item]: ...
+    @property
+    def more(self) -> bool: ...
+
+
+class Archive(Protocol):
+    """Sessions that are open here or only stored. All raise UnknownSessionError, and AppError when the disk fails."""
+
+    async def history(self, session_id: str, before: int | None, limit: int) -> Page: ...
+
+    async def keep_draft(self, session_id: str, draft: Mapping[str, Any]) -> None:
+        """One whose fields are all empty takes the kept one away. The last one wins."""
+        ...
+
+    async def draft(self, session_id: str) -> dict[str, Any] | None: ...
+
+
 class Bench(Protocol):
     """All sessions of this process, and the ledger."""
 
@@ -141,6 +175,9 @@ class Bench(Protocol):
             BadChoiceError: no such provider, or no key.
         """
         ...
+
+    @property
+    def archive(self) -> Archive: ...
 
     @property
     def review(self) -> Review: ...

@@ -10,7 +10,9 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic.alias_generators import to_camel
 
+from agent_ls.loop import items as items_codec
 from agent_ls.loop.events import ApprovalRequested, Delta, Hunk
+from agent_ls.loop.items import Item
 from agent_ls.loop.session import Session
 from agent_ls.server import protocol as wire
 from agent_ls.server import to_lsp
@@ -26,6 +28,22 @@ _PATH = re.compile(rb'"path":("(?:[^"\\]|\\.)*")')
 def event(encoded: bytes) -> bytes:
     """The codec's bytes, shared with the log, with `uri` beside each `path` where the event names files."""
     return _PATH.sub(_with_uri, encoded) if _NAMES_FILES.match(encoded) else encoded
+
+
+def items(found: Sequence[Item]) -> bytes:
+    """A list of items as clients get it, with `uri` beside each `path` where the item names files."""
+    plain = [items_codec.to_json(item) for item in found]
+    for item in plain:
+        if item["kind"] in ("file", "end"):
+            _add_uris(item)
+    return _dumped(plain)
+
+
+def _add_uris(value: dict[str, Any]) -> None:
+    if isinstance(path := value.get("path"), str):
+        value["uri"] = to_lsp.uri(path)
+    for inner in (*value.get("hunks", ()), *value.get("files", ())):
+        _add_uris(inner)
 
 
 def _with_uri(found: re.Match[bytes]) -> bytes:
@@ -106,5 +124,8 @@ def file_hunks(
 def encoded(result: wire.Wire, without: str = "") -> bytes:
     """One JSON object; members that are None are left out, and the one named by `without`."""
     # Not model_dump_json: it fails at half a surrogate, which stands for an undecodable byte of a file.
-    plain = result.model_dump(mode="python", by_alias=True, exclude_none=True, exclude={without})
+    return _dumped(result.model_dump(mode="python", by_alias=True, exclude_none=True, exclude={without}))
+
+
+def _dumped(plain: Any) -> bytes:
     return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

@@ -1,7 +1,7 @@
 """Where sessions lie: one folder per workspace in the user's state folder, one folder per session in it (R7).
 
 ROOT/workspaces/KEY/workspace.json          the workspace's path, for people and for re-linking
-ROOT/workspaces/KEY/sessions/ID/log.jsonl   lock   outputs/   blobs/
+ROOT/workspaces/KEY/sessions/ID/log.jsonl   lock   title   draft.json   outputs/   blobs/
 """
 
 from __future__ import annotations
@@ -104,6 +104,10 @@ def lock_path(session_folder: Path) -> Path:
 
 def outputs_path(session_folder: Path) -> Path:
     return session_folder / "outputs"
+
+
+def draft_path(session_folder: Path) -> Path:
+    return session_folder / "draft.json"
 
 
 def blobs_path(session_folder: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from agent_ls.store.errors import BadSessionError
 from agent_ls.store.fold import Fold
 from agent_ls.store.journal import intent_from_json, standing_from_json
 from agent_ls.store.log import Header, parse_header
+from agent_ls.store.recorder import LATEST_KINDS
 from agent_ls.store.records import turn_from_json
 
 _EVENT = b'{"event":'
@@ -27,7 +29,10 @@ class StoredEvent:
 
 @dataclass(frozen=True, slots=True)
 class StoredSession:
-    """`fold` is what the records add up to. `problems` says in words what was skipped."""
+    """`fold` is what the records add up to. `problems` says in words what was skipped.
+
+    `latest` has the newest event of each kind of which only that one counts, encoded.
+    """
 
     path: Path
     header: Header
@@ -35,6 +40,7 @@ class StoredSession:
     last_seq: int
     fold: Fold
     problems: tuple[str, ...]
+    latest: Mapping[str, bytes]
 
     def events_since(self, seq: int) -> tuple[StoredEvent, ...]:
         return tuple(event for event in self.events if event.seq > seq)
@@ -63,6 +69,7 @@ def read_session(path: Path) -> StoredSession:
         last_seq=reading.last_seq,
         fold=reading.fold,
         problems=tuple(reading.problems),
+        latest=reading.latest,
     )
 
 
@@ -72,6 +79,7 @@ class _Reading:
         self.events: list[StoredEvent] = []
         self.last_seq = 0
         self.problems: list[str] = []
+        self.latest: dict[str, bytes] = {}
 
     def line(self, line: bytes, number: int) -> None:
         if not line.strip():
@@ -96,6 +104,8 @@ class _Reading:
             self.problems.append(f"events {self.last_seq + 1} to {seq - 1} are missing before line {number}")
         self.last_seq = seq
         self.events.append(StoredEvent(seq, encoded))
+        if envelope and envelope.kind in LATEST_KINDS:
+            self.latest[envelope.kind] = encoded
         if envelope:
             self.fold.event(envelope)
 

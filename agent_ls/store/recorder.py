@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from agent_ls.llm.messages import JsonValue
 from agent_ls.loop.emission import output_part
@@ -17,15 +18,28 @@ from agent_ls.store.journal import Intent, Standing
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, SessionLog, event_record, make_private_folder, record
 from agent_ls.store.records import turn_to_json
 
+LATEST_KINDS = frozenset(("usage", "plan"))
+"""Of these events only the newest counts; who comes late is told it without a look through the log."""
+
 OUTPUT_MAX_BYTES = 64 * 1024 * 1024  # E3: of a larger one, head and tail
 
 _OUTPUT_REF = re.compile(r"[0-9a-f]{16}")
 
 
 class StoreRecorder:
-    """Writes to `log`; outputs go to `folder`. A failing disk goes to `on_failure` (as SessionLog's does)."""
+    """Writes to `log`; outputs go to `folder`. A failing disk goes to `on_failure` (as SessionLog's does).
 
-    def __init__(self, log: SessionLog, folder: Path, on_failure: Callable[[OSError], None]) -> None:
+    `latest` has the newest event of each of LATEST_KINDS, encoded.
+    """
+
+    def __init__(
+        self,
+        log: SessionLog,
+        folder: Path,
+        on_failure: Callable[[OSError], None],
+        latest: Mapping[str, bytes] = MappingProxyType({}),
+    ) -> None:
+        self.latest = dict(latest)
         self._log = log
         self._folder = folder
         self._on_failure = on_failure
@@ -33,6 +47,8 @@ class StoreRecorder:
 
     def event(self, envelope: Envelope, encoded: bytes) -> None:
         self._log.append(event_record(encoded))
+        if envelope.kind in LATEST_KINDS:
+            self.latest[envelope.kind] = encoded
         match envelope.event:
             case AssistantTextEnd(part_id=part_id) | ReasoningEnd(part_id=part_id):
                 self._partial_lengths.pop(part_id, None)

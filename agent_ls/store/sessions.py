@@ -71,7 +71,7 @@ class SessionStore:
         Raises:
             StoreError: no such session, not readable, or owned by another process. OSError.
         """
-        folder = self._folder(session_id)
+        folder = self.folder(session_id)
         lock = locks.take(lock_path(folder), session_id)
         report = self._reporter(session_id)
         try:
@@ -80,7 +80,8 @@ class SessionStore:
         except BaseException:
             lock.release()
             raise
-        return OpenSession(folder, StoreRecorder(log, outputs_path(folder), report), lock, stored)
+        recorder = StoreRecorder(log, outputs_path(folder), report, stored.latest)
+        return OpenSession(folder, recorder, lock, stored)
 
     def read(self, session_id: str) -> StoredSession:
         """Without owning it: of a session that another process may be writing.
@@ -88,12 +89,16 @@ class SessionStore:
         Raises:
             StoreError, OSError.
         """
-        return read_session(log_path(self._folder(session_id)))
+        return read_session(log_path(self.folder(session_id)))
 
     def sessions(self, workspace: str | None = None) -> list[SessionSummary]:
         return self.layout.sessions(workspace)
 
-    def _folder(self, session_id: str) -> Path:
+    def folder(self, session_id: str) -> Path:
+        """
+        Raises:
+            StoreError: no such session.
+        """
         folder = self.layout.find(session_id)
         if folder is None:
             raise StoreError(f"No session {session_id} is stored.")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.app.settings import ProviderSettings, Settings, parse_settings
-from agent_ls.app.workbench import STATE_VARIABLE
+from agent_ls.app.store_errors import STATE_VARIABLE
 from agent_ls.environments.effects import CommandEffect, Effect, PlannedWrite, ReadEffect, WriteEffect
 from agent_ls.llm.client import _CODECS
 from agent_ls.llm.credentials import VARIABLES

@@ -63,11 +63,11 @@ def say(session: Session, at: int, text: str) -> None:
 async def test_events_between_the_answer_and_the_first_sending_are_not_lost() -> None:
     pipe, session = Pipe(), make_session(FakeProvider([]))
     async with senders(pipe) as found:
-        start_sending = found.subscribe(session)
+        sending = found.subscribe(session)
         session.emit(Title("one"))
         await settled()
         assert pipe.sent == []
-        start_sending()
+        sending.start()
         session.emit(Title("two"))
         await settled()
         assert [event["data"]["title"] for event in pipe.of("title")] == ["one", "two"]
@@ -77,7 +77,7 @@ async def test_events_between_the_answer_and_the_first_sending_are_not_lost() ->
 async def test_a_client_that_does_not_read_gets_joined_deltas_and_every_recorded_event() -> None:
     pipe, session = Pipe(), make_session(FakeProvider([]))
     async with senders(pipe) as found:
-        found.subscribe(session)()
+        found.subscribe(session).start()
         await settled()
         pipe.room = anyio.Event()
         session.emit(Title("the pipe is full from here on"))
@@ -98,7 +98,7 @@ async def test_a_client_that_does_not_read_gets_joined_deltas_and_every_recorded
 async def test_a_client_that_keeps_up_gets_each_delta_as_it_comes() -> None:
     pipe, session = Pipe(), make_session(FakeProvider([]))
     async with senders(pipe) as found:
-        found.subscribe(session)()
+        found.subscribe(session).start()
         for at in range(5):
             say(session, at, "x")
             await settled()
@@ -109,9 +109,9 @@ async def test_a_second_subscription_replaces_the_first_and_the_last_asked_for_i
     pipe, session = Pipe(), make_session(FakeProvider([]))
     async with senders(pipe) as found:
         assert found.any_session_id == ""
-        found.subscribe(session)()
+        found.subscribe(session).start()
         await settled()
-        found.subscribe(session)()
+        found.subscribe(session).start()
         await settled()
         assert found.any_session_id == session.id
         session.emit(Title("once"))

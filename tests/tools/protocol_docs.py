@@ -27,7 +27,6 @@ from agent_ls.loop import events
 from agent_ls.server import protocol
 from agent_ls.server.assembly import ROUTES
 from agent_ls.server.errors import CODES
-from agent_ls.server.jsonrpc import RawJson
 from agent_ls.server.rpc import Route
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "protocol.md"
@@ -41,6 +40,8 @@ OBJECTS: Mapping[str, type[Any]] = {
         protocol.SessionInfo,
         *get_args(protocol.InputPart),
         protocol.OpenPart,
+        protocol.Snapshot,
+        protocol.DraftInfo,
         protocol.Pending,
         protocol.FileHunks,
         protocol.HunkInfo,
@@ -203,8 +204,9 @@ def events_table(kinds: Sequence[str]) -> Table:
 
 
 def result_of(route: Route) -> type[BaseModel]:
-    found = get_type_hints(route.handler)["return"]
-    return protocol.SubscribeResult if found is RawJson else found
+    """The page's tables need the model also where the handler gives bytes."""
+    found: type[BaseModel] = route.result or get_type_hints(route.handler)["return"]
+    return found
 
 
 def requests_table() -> Table:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import anyio.to_thread
+
 from agent_ls.environments.base import sha256
 from agent_ls.loop.approval import Answer, UnknownApprovalError
 from agent_ls.server import protocol as wire
@@ -32,14 +34,14 @@ async def approve(context: Context, params: wire.Approve) -> wire.ApproveResult:
     try:
         resolved = live.desk.answer(params.request_id, answer)
     except UnknownApprovalError:
-        if decided := _decided_before(live, params.request_id):
+        if decided := await anyio.to_thread.run_sync(_decided_before, live, params.request_id):
             return decided
         raise
     return wire.ApproveResult(decision=resolved.decision, decided_by=resolved.decided_by)
 
 
 def _decided_before(live: Live, request_id: str) -> wire.ApproveResult | None:
-    """The decision that stands in the log: made before the process that asked for it ended."""
+    """The decision that stands in the log: made before the process that asked for it ended. Blocks."""
     name = json.dumps(request_id).encode()
     for encoded in live.events_since(0):
         if b'"kind":"approval_resolved"' in encoded[:200] and name in encoded:

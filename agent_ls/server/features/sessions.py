@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import logging
+from collections.abc import Mapping
+
+import anyio.to_thread
+from pydantic import ValidationError
+
 from agent_ls.server import protocol as wire
 from agent_ls.server import to_wire
 from agent_ls.server.context import Context
@@ -10,6 +17,10 @@ from agent_ls.server.features.review import pending_hunks
 from agent_ls.server.jsonrpc import RawJson
 from agent_ls.server.rpc import route
 from agent_ls.server.seams import Live
+
+SNAPSHOT_ITEMS = 200
+
+log = logging.getLogger(__name__)
 
 
 async def new_session(context: Context, params: wire.NewSession) -> wire.SessionResult:
@@ -46,11 +57,39 @@ async def subscribe(context: Context, params: wire.Subscribe) -> RawJson:
     if not context.client.events:
         raise NotNegotiatedError("events")
     live = await context.bench.open_session(params.session_id)
-    # No await from here on: what is in the answer and what follows as events meet without a gap.
-    start_sending = context.senders.subscribe(live.session)
-    events = b",".join(to_wire.event(encoded) for encoded in live.events_since(params.since))
-    rest = to_wire.encoded(_subscribed(context, live), without="events")
-    return RawJson(b'%b,"events":[%b]}' % (rest.removesuffix(b"}"), events), start_sending)
+    # In one tick: what follows as events is gathered from where the answer ends, so that both meet without a gap,
+    # however long the log takes to be read.
+    sending = context.senders.subscribe(live.session)
+    told, latest = _subscribed(context, live), dict(live.latest)
+    try:
+        draft = await _draft(context, params.session_id)
+        rest = to_wire.encoded(told.model_copy(update={"draft": draft}), without="events")
+        recorded = await anyio.to_thread.run_sync(_recorded, live, params, told.last_seq, latest)
+    except BaseException:  # mostly: cancelled
+        sending.drop()
+        raise
+    return RawJson(b"%b,%b}" % (rest.removesuffix(b"}"), recorded), sending.start)
+
+
+def _recorded(live: Live, params: wire.Subscribe, last: int, latest: Mapping[str, bytes]) -> bytes:
+    """What the log has for the answer, as members of it. Blocks: for a thread."""
+    if not 0 < params.max_events < last - params.since:
+        events = b",".join(to_wire.event(encoded) for encoded in live.events_since(params.since, last))
+        return b'"events":[%b]' % events
+    page = live.snapshot(last, SNAPSHOT_ITEMS)
+    newest = {kind: json.loads(encoded)["data"] for kind, encoded in latest.items()}
+    snapshot = wire.Snapshot(items=(), more=page.more, usage=newest.get("usage"), plan=newest.get("plan"))
+    rest = to_wire.encoded(snapshot, without="items").removesuffix(b"}")
+    return b'"events":[],"snapshot":%b,"items":%b}' % (rest, to_wire.items(page.items))
+
+
+async def _draft(context: Context, session_id: str) -> wire.DraftInfo | None:
+    kept = await context.bench.archive.draft(session_id)
+    try:
+        return wire.DraftInfo.model_validate(kept) if kept else None
+    except ValidationError:
+        log.warning("the draft of session %s is of another version and was left out", session_id)
+        return None
 
 
 def _subscribed(context: Context, live: Live) -> wire.SubscribeResult:
@@ -66,6 +105,18 @@ def _subscribed(context: Context, live: Live) -> wire.SubscribeResult:
             hunks=pending_hunks(context, session_id=session.id),
         ),
     )
+
+
+async def history(context: Context, params: wire.History) -> RawJson:
+    page = await context.bench.archive.history(params.session_id, params.before, params.limit)
+    items = await anyio.to_thread.run_sync(to_wire.items, page.items)
+    return RawJson(b'{"items":%b,"more":%b}' % (items, b"true" if page.more else b"false"))
+
+
+async def draft(context: Context, params: wire.Draft) -> wire.Empty:
+    plain = params.model_dump(mode="json", by_alias=True, exclude={"session_id"})
+    await context.bench.archive.keep_draft(params.session_id, plain)
+    return wire.Empty()
 
 
 async def unsubscribe(context: Context, params: wire.Unsubscribe) -> wire.Empty:
@@ -91,7 +142,9 @@ async def abort(context: Context, params: wire.Abort) -> wire.Empty:
 ROUTES = (
     route(wire.NewSession, new_session),
     route(wire.Sessions, sessions),
-    route(wire.Subscribe, subscribe),
+    route(wire.Subscribe, subscribe, wire.SubscribeResult),
+    route(wire.History, history, wire.HistoryResult),
+    route(wire.Draft, draft),
     route(wire.Unsubscribe, unsubscribe),
     route(wire.Configure, configure),
     route(wire.Abort, abort),

@@ -1,0 +1,27 @@
+"""What goes wrong in the store, in words for the user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from agent_ls.app.errors import AppError, SessionBusyError, UnknownSessionError
+from agent_ls.store.errors import SessionLockedError, StoreError
+
+STATE_VARIABLE = "AGENT_LS_STATE_DIR"
+
+
+@contextmanager
+def store_errors(session_id: str) -> Iterator[None]:
+    try:
+        yield
+    except SessionLockedError as error:
+        raise SessionBusyError(session_id, error.owner) from None
+    except StoreError as error:
+        raise UnknownSessionError(session_id, str(error)) from None
+    except OSError as error:
+        where = f": {error.filename}" if error.filename else ""
+        raise AppError(
+            f"the session cannot be kept on disk: {error.strerror or error}{where}",
+            f"make that place writable, or set {STATE_VARIABLE} to another",
+        ) from error

@@ -1,0 +1,392 @@
+"""A session's transcript as items, folded from its events: one for each thing that a person sees (H3). Pure.
+
+An item begins with one event, whose number is its place, and is completed by later ones. Folded from live events or
+from a log the items are the same, and so they are when the fold begins in the middle: what began before is not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from agent_ls.loop import event_codec
+from agent_ls.loop.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    AssistantTextEnd,
+    AssistantTextStart,
+    Delta,
+    EndReason,
+    Envelope,
+    Error,
+    FileChange,
+    LoopDetection,
+    ProcessingEnd,
+    ReasoningEnd,
+    ReasoningStart,
+    Retry,
+    SteeringInjected,
+    SteeringQueued,
+    SteeringRemoved,
+    TerminalOpen,
+    ToolCallEnd,
+    ToolCallStart,
+    TurnLimit,
+    UserInput,
+    Warning,
+)
+
+OUTPUT_SHARE_CHARS = 8 * 1024  # of an output's head and of its tail; the whole is asked for by its reference
+
+Action: TypeAlias = Literal["create", "modify", "delete"]
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    kind: ClassVar[str] = "user"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SteerMessage:
+    kind: ClassVar[str] = "steer"
+    steer_id: str
+    text: str
+    status: Literal["waiting", "injected", "removed"] = "waiting"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the model said, or thought. The text of an open part may lag behind what was streamed of it."""
+
+    kind: Literal["text", "reasoning"]
+    part_id: str
+    text: str = ""
+    interrupted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """`result` is there when the call has ended. `terminal_id` "": it ran no command."""
+
+    kind: ClassVar[str] = "tool"
+    call_id: str
+    name: str
+    summary: str
+    arguments: str
+    status: Literal["running", "done", "failed"] = "running"
+    result: ToolCallEnd | None = None
+    terminal_id: str = ""
+    background: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    kind: ClassVar[str] = "file"
+    change: FileChange
+
+
+@dataclass(frozen=True, slots=True)
+class AskedApproval:
+    kind: ClassVar[str] = "approval"
+    request: ApprovalRequested
+    status: Literal["pending", "allow", "deny"] = "pending"
+    reason: str = ""
+    scope: str = ""
+    decided_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RetriedCall:
+    kind: ClassVar[str] = "retry"
+    attempt: int
+    delay_ms: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    kind: ClassVar[str] = "notice"
+    level: Literal["info", "warn", "error"]
+    text: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSum:
+    """All that was done to a file since the last end."""
+
+    path: str
+    action: Action
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnd:
+    kind: ClassVar[str] = "end"
+    reason: EndReason
+    files: tuple[FileSum, ...] = ()
+
+
+Body: TypeAlias = (
+    UserMessage | SteerMessage | Said | ToolUse | ChangedFile | AskedApproval | RetriedCall | Notice | TurnEnd
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """`seq` is that of the event which began it. `timestamp` is ISO 8601."""
+
+    seq: int
+    turn_id: str
+    timestamp: str
+    body: Body
+
+    @property
+    def id(self) -> str:
+        return f"i{self.seq}"
+
+
+class ItemFold:
+    """Fed with events in their order, from any one on."""
+
+    def __init__(self) -> None:
+        self._items: list[Item] = []
+        self._open: dict[str, int] = {}
+        self._files: dict[str, FileSum] = {}
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """Oldest first."""
+        return tuple(self._items)
+
+    @property
+    def has_open(self) -> bool:
+        """An item waits for the event that completes it."""
+        return bool(self._open)
+
+    def add(self, envelope: Envelope) -> None:
+        if envelope.seq is None:
+            if isinstance(delta := envelope.event, Delta):
+                self.partial(delta.part_id, delta.offset, delta.text)
+            return
+        self.complete(envelope)
+        if (body := self._begun(envelope)) is not None:
+            if key := _key(body):
+                self._open[key] = len(self._items)
+            self._items.append(Item(envelope.seq, envelope.turn_id, envelope.timestamp, body))
+
+    def complete(self, envelope: Envelope) -> None:
+        """Takes of an event only what it means for the items that are there."""
+        match envelope.event:
+            case AssistantTextEnd(part_id, text, interrupted) | ReasoningEnd(part_id, text, interrupted):
+                self._close(part_id, text=text, interrupted=interrupted)
+            case ToolCallEnd() as end:
+                status = "failed" if end.is_error else "done"
+                self._close(end.call_id, status=status, result=_cut(end, envelope.seq or 0))
+            case TerminalOpen() as terminal:
+                told = {"terminal_id": terminal.terminal_id, "background": terminal.background}
+                self._change(terminal.call_id, **told)
+            case ApprovalResolved() as resolved:
+                self._close(
+                    resolved.request_id,
+                    status=resolved.decision,
+                    reason=resolved.reason,
+                    scope=resolved.scope,
+                    decided_by=resolved.decided_by,
+                )
+            case SteeringInjected(steer_id=steer_id):
+                self._close(steer_id, status="injected")
+            case SteeringRemoved(steer_id=steer_id):
+                self._close(steer_id, status="removed")
+            case ProcessingEnd():
+                self._close_turn()
+            case _:
+                pass
+
+    def partial(self, part_id: str, offset: int, text: str) -> None:
+        """A piece of an open text, as deltas tell it and logs keep it."""
+        index = self._open.get(part_id)
+        if index is not None and isinstance(said := self._items[index].body, Said):
+            self._change(part_id, text=said.text[:offset] + text)
+
+    def _begun(self, envelope: Envelope) -> Body | None:
+        match envelope.event:
+            case UserInput(text=text):
+                return UserMessage(text)
+            case SteeringQueued(steer_id=steer_id, text=text):
+                return SteerMessage(steer_id, text)
+            case AssistantTextStart(part_id=part_id):
+                return Said("text", part_id)
+            case ReasoningStart(part_id=part_id):
+                return Said("reasoning", part_id)
+            case ToolCallStart() as call:
+                return ToolUse(call.call_id, call.name, call.summary, call.arguments)
+            case FileChange() as change:
+                self._sum_up(change)
+                return ChangedFile(change)
+            case ApprovalRequested() as request:
+                return AskedApproval(request)
+            case Retry() as retry:
+                return RetriedCall(retry.attempt, retry.delay_ms, retry.message)
+            case Warning(message=text) | LoopDetection(message=text):
+                return Notice("warn", text)
+            case TurnLimit(message=text):
+                return Notice("info", text)
+            case Error() as error:
+                return Notice("error", error.message, error.hint)
+            case ProcessingEnd(reason=reason):
+                files, self._files = tuple(self._files.values()), {}
+                return TurnEnd(reason, files)
+            case _:
+                return None
+
+    def _sum_up(self, change: FileChange) -> None:
+        before = self._files.get(change.path)
+        if before is None:
+            self._files[change.path] = FileSum(change.path, change.action, change.added, change.removed)
+            return
+        self._files[change.path] = FileSum(
+            change.path,
+            _both(before.action, change.action),
+            before.added + change.added,
+            before.removed + change.removed,
+        )
+
+    def _close(self, key: str, **fields: Any) -> None:
+        self._change(key, **fields)
+        self._open.pop(key, None)
+
+    def _change(self, key: str, **fields: Any) -> None:
+        index = self._open.get(key)
+        if index is not None:
+            item = self._items[index]
+            self._items[index] = replace(item, body=replace(item.body, **fields))
+
+    def _close_turn(self) -> None:
+        """Of a whole log nothing is open here but steers; of a damaged one, what lost its end."""
+        for key, index in list(self._open.items()):
+            match self._items[index].body:
+                case Said():
+                    self._close(key, interrupted=True)
+                case ToolUse():
+                    self._close(key, status="failed")
+                case AskedApproval():
+                    self._close(key, status="deny")
+                case _:
+                    pass
+
+
+def begins_item(envelope: Envelope) -> bool:
+    return isinstance(envelope.event, _BEGINNINGS)
+
+
+def to_json(item: Item) -> dict[str, Any]:
+    """As clients see it: names in camelCase, the data of events as their codec writes it. Paths have no uri yet."""
+    head = {
+        "id": item.id,
+        "seq": item.seq,
+        "turnId": item.turn_id,
+        "timestamp": item.timestamp,
+        "kind": item.body.kind,
+    }
+    return {**head, **_body(item.body)}
+
+
+def _body(body: Body) -> Mapping[str, Any]:
+    match body:
+        case UserMessage(text=text):
+            return {"text": text}
+        case SteerMessage(steer_id=steer_id, text=text, status=status):
+            return {"steerId": steer_id, "text": text, "status": status}
+        case Said(part_id=part_id, text=text, interrupted=interrupted):
+            return {"partId": part_id, "text": text, "interrupted": interrupted}
+        case ToolUse():
+            return _tool(body)
+        case ChangedFile(change=change):
+            return event_codec.payload(change)
+        case AskedApproval():
+            return _approval(body)
+        case RetriedCall(attempt=attempt, delay_ms=delay_ms, text=text):
+            return {"attempt": attempt, "delayMs": delay_ms, "text": text}
+        case Notice(level=level, text=text, hint=hint):
+            return {"level": level, "text": text, **({"hint": hint} if hint else {})}
+        case TurnEnd(reason=reason, files=files):
+            return {"reason": reason, "files": [_file_sum(file) for file in files]}
+
+
+def _tool(body: ToolUse) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "callId": body.call_id,
+        "name": body.name,
+        "summary": body.summary,
+        "arguments": body.arguments,
+        "status": body.status,
+    }
+    if body.result:
+        told["result"] = event_codec.payload(body.result)
+    if body.terminal_id:
+        told |= {"terminalId": body.terminal_id, "background": body.background}
+    return told
+
+
+def _approval(body: AskedApproval) -> dict[str, Any]:
+    told: dict[str, Any] = {"request": event_codec.payload(body.request), "status": body.status}
+    if body.status != "pending":
+        told |= {"reason": body.reason, "scope": body.scope, "decidedBy": body.decided_by}
+    return told
+
+
+def _file_sum(file: FileSum) -> dict[str, Any]:
+    return {"path": file.path, "action": file.action, "added": file.added, "removed": file.removed}
+
+
+_BEGINNINGS = (
+    UserInput,
+    SteeringQueued,
+    AssistantTextStart,
+    ReasoningStart,
+    ToolCallStart,
+    FileChange,
+    ApprovalRequested,
+    Retry,
+    Warning,
+    LoopDetection,
+    TurnLimit,
+    Error,
+    ProcessingEnd,
+)
+
+
+def _key(body: Body) -> str:
+    """By what later events name it; "" for what is whole from the start."""
+    match body:
+        case Said(part_id=key) | ToolUse(call_id=key) | SteerMessage(steer_id=key):
+            return key
+        case AskedApproval(request=request):
+            return request.request_id
+        case _:
+            return ""
+
+
+def _both(first: Action, then: Action) -> Action:
+    if then == "delete":
+        return "delete"
+    return "create" if first == "create" else "modify"
+
+
+def _cut(end: ToolCallEnd, seq: int) -> ToolCallEnd:
+    """Head and tail of a long output. What stands whole in its event is then named by the event's number."""
+    left_out = len(end.output) - 2 * OUTPUT_SHARE_CHARS
+    if left_out <= 0:
+        return end
+    head, tail = end.output[:OUTPUT_SHARE_CHARS], end.output[-OUTPUT_SHARE_CHARS:]
+    output = f"{head}\n[... {left_out} characters ...]\n{tail}"
+    return replace(end, output=output, output_ref=end.output_ref or event_ref(seq))
+
+
+def event_ref(seq: int) -> str:
+    """The reference of an output that stands whole in the event with this number."""
+    return f"event-{seq}"

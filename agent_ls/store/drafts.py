@@ -1,0 +1,38 @@
+"""What a user is still writing to a session, kept beside its log. Blocks: for a thread."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agent_ls.store.layout import draft_path
+from agent_ls.store.log import FILE_MODE, OPEN_FLAGS
+
+
+def keep_draft(folder: Path, draft: Mapping[str, Any]) -> None:
+    """Whole or not at all; an empty one (nothing in any of its fields) is taken away.
+
+    Raises:
+        OSError: it cannot be written, or the session's folder is gone.
+    """
+    path = draft_path(folder)
+    if not any(draft.values()):
+        path.unlink(missing_ok=True)
+        return
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | OPEN_FLAGS, FILE_MODE)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(json.dumps(draft).encode("ascii"))
+    part.replace(path)
+
+
+def kept_draft(folder: Path) -> dict[str, Any] | None:
+    """None when there is none, or none that can be read."""
+    try:
+        draft = json.loads(draft_path(folder).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return draft if isinstance(draft, dict) else None

@@ -1,0 +1,84 @@
+"""A real server process with a rich editor on the sample project, for tests of messages about sessions."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from agent_ls.app.sample import copy_sample_project
+from tests.support.editor import Editor, new_key
+from tests.support.framed_client import FramedClient, ResponseError, ServerProcess, server_process
+
+TASK = "Please fix the discount."
+
+
+@dataclass
+class Served:
+    editor: Editor
+    server: ServerProcess
+    project: Path
+    state: Path
+
+    @property
+    def client(self) -> FramedClient:
+        return self.editor.client
+
+    async def ask(self, method: str, session_id: str, **params: Any) -> dict[str, Any]:
+        """A request about a session; one that changes something gets a key of its own."""
+        answer: dict[str, Any] = await self.client.request(
+            f"agent/{method}", {"sessionId": session_id, **params}
+        )
+        return answer
+
+    async def change(self, method: str, session_id: str, **params: Any) -> dict[str, Any]:
+        return await self.ask(method, session_id, clientKey=new_key(), **params)
+
+    async def refused(self, method: str, session_id: str, **params: Any) -> ResponseError:
+        """The error that this request, with a key, is answered with."""
+        try:
+            answer = await self.change(method, session_id, **params)
+        except ResponseError as error:
+            assert error.data["hint"], f"what is to be done next? {error}"
+            return error
+        raise AssertionError(f"{method} was answered: {answer}")
+
+    async def task_done(self, text: str = TASK) -> str:
+        """A session in which the walkthrough did its task, with all allowed; its id."""
+        session_id = await self.editor.new_session()
+        await self.work_off(session_id, text)
+        return session_id
+
+    async def work_off(self, session_id: str, text: str) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self.editor.approve_all)
+            tasks.start_soon(self.editor.do_as_asked)
+            seen = len(self.client.received)
+            await self.editor.submit(session_id, text)
+            await self.client.wait_for(
+                lambda m: m.get("params", {}).get("kind") == "processing_end", after=seen
+            )
+            tasks.cancel_scope.cancel()
+
+    def folder(self, session_id: str) -> Path:
+        """Where the session is stored."""
+        return next(self.state.glob(f"workspaces/*/sessions/{session_id}"))
+
+    def recorded(self, session_id: str) -> list[dict[str, Any]]:
+        return [e for e in self.client.events if e["sessionId"] == session_id and "seq" in e]
+
+
+@asynccontextmanager
+async def served(tmp_path: Path, name: str = "vscode") -> AsyncIterator[Served]:
+    """May be used again with the same folder: the next process finds what the one before stored."""
+    project, state = tmp_path / "project", tmp_path / "state"
+    if not project.exists():
+        copy_sample_project(project)
+    async with server_process(env={"AGENT_LS_STATE_DIR": str(state)}) as server:
+        editor = Editor(server.client, name)
+        await editor.start(project)
+        yield Served(editor, server, project, state)
