@@ -37,6 +37,8 @@ RESULTS: dict[str, type[protocol.Wire]] = {
     "agent/clientAnswer": protocol.Empty,
     "agent/setCredential": protocol.CredentialResult,
     "agent/models": protocol.ModelsResult,
+    "agent/commands": protocol.CommandsResult,
+    "agent/complete": protocol.CompleteResult,
 }
 
 

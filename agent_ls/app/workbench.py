@@ -28,6 +28,7 @@ from agent_ls.app.errors import (
 )
 from agent_ls.app.ledgers import find, gather
 from agent_ls.app.live_session import LiveSession, SessionSummary
+from agent_ls.app.mentions import Mentions
 from agent_ls.app.models import WALKTHROUGH, Models, make_profile
 from agent_ls.app.notices import Notices
 from agent_ls.app.prompts import SessionPrompts
@@ -85,6 +86,7 @@ class Workbench:
         pause = partial(self._clock.sleep, settings.walkthrough_pause_ms / 1000)
         own = {WALKTHROUGH: WalkthroughAdapter(pause), **(adapters or {})}
         self.models = Models(settings, credentials, own)
+        self.mentions = Mentions(self._run_beside, self._clock)
         self.review = ReviewDesk(self._maybe_audience, clock=self._clock, start=self._run_beside)
         chosen = state_dir or (Path(folder) if (folder := os.environ.get(STATE_VARIABLE)) else None)
         self._store = SessionStore(chosen, on_failure=self._log_failed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from lsprotocol import types as lsp
@@ -14,7 +15,16 @@ from agent_ls.server.client_requests import ClientRequests
 from agent_ls.server.context import Context
 from agent_ls.server.editor_host import LspEditorHost
 from agent_ls.server.event_sender import EventSenders
-from agent_ls.server.features import contents, editor, models, prompts, review, sessions, terminals
+from agent_ls.server.features import (
+    completion,
+    contents,
+    editor,
+    models,
+    prompts,
+    review,
+    sessions,
+    terminals,
+)
 from agent_ls.server.from_lsp import maybe_path
 from agent_ls.server.rpc import Route, Router
 from agent_ls.server.seams import Bench
@@ -35,6 +45,7 @@ ROUTES: tuple[Route, ...] = (
     *terminals.ROUTES,
     *editor.ROUTES,
     *models.ROUTES,
+    *completion.ROUTES,
 )
 
 
@@ -54,17 +65,19 @@ def assemble(server: AgentServer, start: Start, open_bench: OpenBench) -> tuple[
     host.attach(bench.review, requests)
     shown_texts = ShownTexts(protocol.send_request, can_refresh=protocol.client.text_document_content)
     bench.review.watch_texts(shown_texts.changed)
-    context = Context(bench, host, protocol.client, client_id, _root(server), senders, requests, shown_texts)
+    context = Context(
+        bench, host, protocol.client, client_id, partial(_folders, server), senders, requests, shown_texts
+    )
     for problem in (*problems, *_mismatch(server)):
         message = lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=problem)
         protocol.notify(lsp.WINDOW_SHOW_MESSAGE, message)
     return bench, Router(ROUTES, context, Answers(start))
 
 
-def _root(server: AgentServer) -> str:
+def _folders(server: AgentServer) -> Sequence[str]:
     documents = server.protocol.documents
     uris = (*(folder.uri for folder in documents.folders.values()), documents.root_uri or "")
-    return next((path for uri in uris if (path := maybe_path(uri))), "")
+    return [path for uri in uris if (path := maybe_path(uri))]
 
 
 def _mismatch(server: AgentServer) -> Sequence[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os.path import isabs, normpath
 
+from agent_ls.llm.messages import ImagePart
 from agent_ls.server import to_wire
 from agent_ls.server.client_requests import ClientRequests
 from agent_ls.server.editor_host import LspEditorHost
@@ -12,20 +14,21 @@ from agent_ls.server.errors import InvalidParamsError, NotOpenError
 from agent_ls.server.event_sender import EventSenders
 from agent_ls.server.from_lsp import maybe_path
 from agent_ls.server.hello import ClientAbilities
-from agent_ls.server.protocol import SessionInfo
+from agent_ls.server.inputs import text_and_images
+from agent_ls.server.protocol import InputPart, SessionInfo
 from agent_ls.server.seams import Bench, Live
 from agent_ls.server.shown_texts import ShownTexts
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """`client_id` names the connection; `root` is the folder the editor opened, "" for none."""
+    """`client_id` names the connection; `folders` are those that the editor has open now."""
 
     bench: Bench
     host: LspEditorHost
     client: ClientAbilities
     client_id: str
-    root: str
+    folders: Callable[[], Sequence[str]]
     senders: EventSenders
     requests: ClientRequests
     shown_texts: ShownTexts
@@ -39,12 +42,20 @@ class Context:
             return live
         raise NotOpenError(session_id)
 
+    def told(self, parts: Sequence[InputPart]) -> tuple[str, tuple[ImagePart, ...]]:
+        """What a user sends, as the model is told it.
+
+        Raises:
+            InvalidParamsError: there is nothing in it. UnknownCommandError.
+        """
+        return text_and_images(parts, lambda path: self.host.diagnostics.told(path, str))
+
     def session_info(self, live: Live) -> SessionInfo:
         return to_wire.session_info(live.summary(), live.session)
 
     def folder(self, given: str | None) -> str:
         """The path of a workspace folder, given as a uri or a path; the editor's own when none is given."""
-        path = maybe_path(given) or given if given else self.root
+        path = maybe_path(given) or given if given else next(iter(self.folders()), "")
         if not path or not isabs(path):
             raise InvalidParamsError(
                 "workspaceFolder", "no folder is open in the editor; name one by its uri"

@@ -22,6 +22,8 @@ from agent_ls.environments.editor_host import LineEdit, OpenDocument
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
 from agent_ls.review import inflight
 from agent_ls.server import to_lsp
+from agent_ls.server.diagnostics import Diagnostics
+from agent_ls.server.editor_view import EditorView
 from agent_ls.server.foreign_locks import held_elsewhere
 from agent_ls.server.from_lsp import maybe_path
 from agent_ls.server.jsonrpc import AgentProtocol
@@ -98,6 +100,8 @@ class LspEditorHost:
         self._unsynced: frozenset[str] = frozenset()
         self._listener: DocumentListener | None = None
         self._actions: ClientActions | None = None
+        self.view = EditorView(self.open_document)
+        self.diagnostics = Diagnostics(self.open_document)
 
     def attach(self, listener: DocumentListener, actions: ClientActions) -> None:
         """The ledger and the client's abilities are there; the ledger learns what is open already."""

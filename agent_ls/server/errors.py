@@ -14,6 +14,7 @@ RequestError
     NotOpenError              a session that is not live in this process
     NothingPendingError       what is to be answered or taken back waits no longer, or never did
     AmbiguousSelectionError   a review must name exactly one kind of thing
+    UnknownCommandError       an input begins with a command that there is not
 """
 
 from __future__ import annotations
@@ -174,6 +175,14 @@ class AmbiguousSelectionError(RequestError):
 
     def __init__(self, count: int) -> None:
         super().__init__(f"a review names one selection of hunks, not {count}")
+
+
+class UnknownCommandError(RequestError):
+    kind = "bad_choice"
+    hint = "agent/commands lists those that there are"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no command /{name}")
 
 
 def kind_of(error: BaseException) -> str:

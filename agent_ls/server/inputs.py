@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import assert_never
 
+from agent_ls.app.slash_commands import maybe_command
 from agent_ls.llm.messages import ImagePart
-from agent_ls.server.errors import InvalidParamsError
+from agent_ls.server.errors import InvalidParamsError, UnknownCommandError
 from agent_ls.server.from_lsp import maybe_path
-from agent_ls.server.protocol import FileInput, ImageInput, InputPart, SelectionInput, TextInput
+from agent_ls.server.protocol import (
+    CommandInput,
+    DiagnosticsInput,
+    FileInput,
+    FolderInput,
+    ImageInput,
+    InputPart,
+    SelectionInput,
+    TextInput,
+)
 
 IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
-def text_and_images(parts: Sequence[InputPart]) -> tuple[str, tuple[ImagePart, ...]]:
-    """
+def text_and_images(
+    parts: Sequence[InputPart], problems: Callable[[str | None], str]
+) -> tuple[str, tuple[ImagePart, ...]]:
+    """`problems` tells those of one path, else all.
+
     Raises:
         InvalidParamsError: there is nothing in it, or an image that is none.
+        UnknownCommandError.
     """
     texts: list[str] = []
     images: list[ImagePart] = []
@@ -28,6 +42,12 @@ def text_and_images(parts: Sequence[InputPart]) -> tuple[str, tuple[ImagePart, .
                 texts.append(part.text)
             case FileInput():
                 texts.append(f"File: {_place(part.uri)}")
+            case FolderInput():
+                texts.append(f"Folder: {_place(part.uri)}")
+            case DiagnosticsInput():
+                texts.append(problems(_place(part.uri) if part.uri else None))
+            case CommandInput():
+                texts.append(_command(part))
             case SelectionInput():
                 texts.append(_selection(part))
             case ImageInput():
@@ -47,6 +67,12 @@ def _selection(part: SelectionInput) -> str:
     body = part.text if part.text.endswith("\n") else part.text + "\n"
     lines = f"lines {part.start_line + 1} to {max(part.start_line + 1, part.end_line)}"
     return f"Selected in {_place(part.uri)}, {lines}:\n{fence}\n{body}{fence}"
+
+
+def _command(part: CommandInput) -> str:
+    if command := maybe_command(part.name):
+        return command.told(part.arguments)
+    raise UnknownCommandError(part.name)
 
 
 def _place(uri: str) -> str:

@@ -162,11 +162,20 @@ class Archive(Protocol):
     async def draft(self, session_id: str) -> dict[str, Any] | None: ...
 
 
+class Mentions(Protocol):
+    async def find(self, folder: str, query: str, limit: int, first: Sequence[str] = ()) -> Sequence[str]:
+        """Paths below `folder`, relative to it, that fit `query`, best first; a folder's ends with `/`."""
+        ...
+
+
 class Bench(Protocol):
     """All sessions of this process, and the ledger."""
 
     @property
     def models(self) -> Models: ...
+
+    @property
+    def mentions(self) -> Mentions: ...
 
     def set_credential(self, provider: str, secret: str | None) -> None:
         """From the next call of the model on; None forgets it.

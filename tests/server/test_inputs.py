@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from agent_ls.llm.messages import ImagePart
-from agent_ls.server.errors import InvalidParamsError
+from agent_ls.server.errors import InvalidParamsError, UnknownCommandError
 from agent_ls.server.inputs import text_and_images
-from agent_ls.server.protocol import FileInput, ImageInput, InputPart, SelectionInput, TextInput
+from agent_ls.server.protocol import (
+    CommandInput,
+    DiagnosticsInput,
+    FileInput,
+    FolderInput,
+    ImageInput,
+    InputPart,
+    SelectionInput,
+    TextInput,
+)
+
+
+def told(parts: Sequence[InputPart]) -> tuple[str, tuple[ImagePart, ...]]:
+    return text_and_images(parts, lambda path: f"problems of {path}")
 
 
 @pytest.mark.req("H12")
@@ -17,6 +32,9 @@ from agent_ls.server.protocol import FileInput, ImageInput, InputPart, Selection
         ([TextInput(text="hello")], "hello"),
         ([TextInput(text="look at"), FileInput(uri="file:///a%20b.py")], "look at\n\nFile: /a b.py"),
         ([FileInput(uri="untitled:1"), TextInput(text=" ")], "File: untitled:1"),
+        ([FolderInput(uri="file:///src/")], "Folder: /src"),
+        ([DiagnosticsInput()], "problems of None"),
+        ([DiagnosticsInput(uri="file:///a.py")], "problems of /a.py"),
         (
             [SelectionInput(uri="file:///a.py", start_line=4, end_line=6, text="x\ny")],
             "Selected in /a.py, lines 5 to 6:\n```\nx\ny\n```",
@@ -28,12 +46,12 @@ from agent_ls.server.protocol import FileInput, ImageInput, InputPart, Selection
     ],
 )
 def test_parts_are_told_to_the_model_as_text(parts: list[InputPart], text: str) -> None:
-    assert text_and_images(parts) == (text, ())
+    assert told(parts) == (text, ())
 
 
 def test_an_image_is_bytes_and_needs_no_text() -> None:
     parts = [ImageInput(media_type="image/png", data="AAE=")]
-    assert text_and_images(parts) == ("", (ImagePart(data=b"\0\1", media_type="image/png"),))
+    assert told(parts) == ("", (ImagePart(data=b"\0\1", media_type="image/png"),))
 
 
 @pytest.mark.parametrize(
@@ -46,4 +64,14 @@ def test_an_image_is_bytes_and_needs_no_text() -> None:
 )
 def test_what_is_no_input_is_refused_by_name(part: InputPart, reason: str) -> None:
     with pytest.raises(InvalidParamsError, match=reason):
-        text_and_images([part])
+        told([part])
+
+
+@pytest.mark.req("T12")
+def test_a_command_begins_with_what_was_typed_and_says_what_to_do() -> None:
+    text, _ = told([CommandInput(name="tests", arguments=" of the cart "), FileInput(uri="file:///a.py")])
+    first, *rest = text.split("\n\n")
+    assert first == "/tests of the cart"
+    assert rest[0].startswith("Write tests") and rest[-1] == "File: /a.py"
+    with pytest.raises(UnknownCommandError, match="/dance"):
+        told([CommandInput(name="dance")])

@@ -48,6 +48,10 @@ OBJECTS: Mapping[str, type[Any]] = {
         protocol.TerminalInfo,
         protocol.ProviderInfo,
         protocol.ModelInfo,
+        protocol.CommandInfo,
+        protocol.Completion,
+        protocol.EditorSelection,
+        protocol.Diagnostic,
         events.Hunk,
         events.QueueItem,
         events.RuleOffer,
@@ -58,6 +62,7 @@ OBJECTS: Mapping[str, type[Any]] = {
         effects.CommandEffect,
     )
 }
+SENT_BY_CLIENTS = (*get_args(protocol.InputPart), protocol.EditorSelection, protocol.Diagnostic)
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null", Any: "any"}
 _MARKED = re.compile(r"(<!-- table: (.+?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _CELL = re.compile(r"(?<!\\)\|")
@@ -177,7 +182,7 @@ def _default_words(field: FieldInfo) -> str:
 
 def object_table(cls: type[Any]) -> Table:
     if issubclass(cls, BaseModel):
-        return params_table(cls) if cls in get_args(protocol.InputPart) else result_table(cls)
+        return params_table(cls) if cls in SENT_BY_CLIENTS else result_table(cls)
     rows = [(f"`{name}`", words) for name, words in _dataclass_fields(cls)]
     if cls.__name__.endswith("Effect"):
         rows.insert(0, ("`type`", f'`"{cls.__name__}"`'))

@@ -105,6 +105,14 @@ class LocalEnvironment:
     async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
         return await self._search.grep(pattern, self._resolve(path), path, options)
 
+    async def list_files(self, limit: int) -> Sequence[str]:
+        """At most `limit` files of the working directory, relative to it, in no order; ignored ones are left out.
+
+        Raises:
+            PathNotFoundError, NotAFolderError: the working directory is gone.
+        """
+        return await self._search.files(limit)
+
     async def glob(self, pattern: str, path: str) -> Sequence[str]:
         return await self._search.glob(pattern, self._resolve(path), path)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TypeVar, TypeVarTuple
 
 from anyio import from_thread, to_thread
@@ -95,6 +96,39 @@ class LocalSearch:
         async with ripgrep.running(arguments, self._root) as process:
             listing = await ripgrep.whole(process.stdout)
         return map(os.fsdecode, listing.split(b"\0")[:-1])
+
+    async def files(self, limit: int) -> Sequence[str]:
+        """Files of the working directory that are not ignored, relative to it; at most `limit`, in no order."""
+        await _in_thread(_demand_folder, self._root, self._root)
+        program = await self._ripgrep()
+        if program:
+            return await self._first_listed(program, limit)
+        return await _in_thread(self._first_walked, limit)
+
+    async def _first_listed(self, program: str, limit: int) -> Sequence[str]:
+        arguments = [program, "--files", "--null", *ripgrep.WALK_OPTIONS, "--", self._root]
+        names: list[bytes] = []
+        rest = b""
+        async with ripgrep.running(arguments, self._root) as process:
+            assert process.stdout
+            async for chunk in process.stdout:
+                *whole, rest = (rest + chunk).split(b"\0")
+                names += whole
+                if len(names) >= limit:
+                    break
+        return await _in_thread(self._shown, map(os.fsdecode, names[:limit]))
+
+    def _first_walked(self, limit: int) -> Sequence[str]:
+        def walked() -> Iterator[str]:
+            for file in islice(_files_below(self._root, self._root), limit):
+                from_thread.check_cancelled()
+                yield file
+
+        return self._shown(walked())
+
+    def _shown(self, files: Iterable[str]) -> Sequence[str]:
+        above = self._root.rstrip("/") + "/"
+        return [file.removeprefix(above) for file in files]
 
     def _matching(self, files: Iterable[str], plan: search.GlobPlan) -> Sequence[str]:
         found = [file for file in files if plan.rest.fullmatch(search.shown_path(file, plan.folder))]

@@ -9,6 +9,12 @@ from agent_ls.server.rpc import route
 
 async def editor_state(context: Context, params: wire.EditorState) -> wire.Empty:
     context.host.editor_state(params.unsynced)
+    context.host.view.update(params.active_uri, params.selection, params.visible_uris)
+    return wire.Empty()
+
+
+async def diagnostics(context: Context, params: wire.Diagnostics) -> wire.Empty:
+    context.host.diagnostics.publish(params.uri, params.version, params.items, settled=params.settled)
     return wire.Empty()
 
 
@@ -17,4 +23,8 @@ async def client_answer(context: Context, params: wire.ClientAnswer) -> wire.Emp
     return wire.Empty()
 
 
-ROUTES = (route(wire.EditorState, editor_state), route(wire.ClientAnswer, client_answer))
+ROUTES = (
+    route(wire.EditorState, editor_state),
+    route(wire.Diagnostics, diagnostics),
+    route(wire.ClientAnswer, client_answer),
+)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from agent_ls.server import protocol as wire
 from agent_ls.server.context import Context
 from agent_ls.server.errors import NothingPendingError
-from agent_ls.server.inputs import text_and_images
 from agent_ls.server.rpc import route
 
 
 async def submit(context: Context, params: wire.Submit) -> wire.SubmitResult:
-    text, images = text_and_images(params.input)
+    text, images = context.told(params.input)
     answer = context.live(params.session_id).session.submit(
         text, images=images, when_busy=params.when_busy, client_key=params.client_key
     )
@@ -20,7 +19,7 @@ async def submit(context: Context, params: wire.Submit) -> wire.SubmitResult:
 
 
 async def steer(context: Context, params: wire.Steer) -> wire.SteerResult:
-    text, images = text_and_images(params.input)
+    text, images = context.told(params.input)
     session = context.live(params.session_id).session
     if params.expected_turn_id not in (None, session.turn_id):
         hint = "send it as a new message, or without expectedTurnId for whatever comes next"
@@ -35,13 +34,13 @@ async def unsteer(context: Context, params: wire.Unsteer) -> wire.Empty:
 
 
 async def follow_up(context: Context, params: wire.FollowUp) -> wire.FollowUpResult:
-    text, images = text_and_images(params.input)
+    text, images = context.told(params.input)
     session = context.live(params.session_id).session
     return wire.FollowUpResult(queued_id=session.follow_up(text, images=images, client_key=params.client_key))
 
 
 async def interrupt(context: Context, params: wire.Interrupt) -> wire.Empty:
-    message = text_and_images(params.then_submit) if params.then_submit else None
+    message = context.told(params.then_submit) if params.then_submit else None
     session = context.live(params.session_id).session
     session.interrupt()
     if message:

@@ -1,0 +1,190 @@
+"""The problems that the editor's own tools find, as the client tells them; and which of them an edit brought (H12).
+
+They are other programs' words: never instructions, and cut to a size. Lines move with every edit, so a problem is
+known again by its words and the text of its line, never by the line's number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+import anyio
+
+from agent_ls.environments.editor_host import OpenDocument
+from agent_ls.server.from_lsp import maybe_path
+from agent_ls.text import split_lines
+
+if TYPE_CHECKING:
+    from agent_ls.server.protocol import Diagnostic
+
+MAX_KEPT = 500  # of one file
+MAX_TOLD = 20
+MAX_MESSAGE_CHARS = 300
+MAX_LABEL_CHARS = 60
+TOLD_SEVERITY = 2
+"""After an edit errors and warnings are told; what is weaker would drown them."""
+
+_SEVERITIES = {1: "error", 2: "warning", 3: "information", 4: "hint"}
+
+FindDocument = Callable[[str], OpenDocument | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """`line` counts from 0; `text` is that line, None where it is not known."""
+
+    line: int
+    severity: int
+    message: str
+    source: str
+    code: str
+    text: str | None
+
+    def is_same(self, other: Problem) -> bool:
+        alike = (self.message, self.code) == (other.message, other.code)
+        return alike and (self.text == other.text or None in (self.text, other.text))
+
+
+@dataclass(slots=True)
+class _File:
+    version: int | None = None
+    is_settled: bool = True
+    problems: tuple[Problem, ...] = ()
+    count: int = 0
+    """How often it was told."""
+
+
+@dataclass(slots=True)
+class Diagnostics:
+    """`document` finds the synced document at a path. `limit_ms` is how long a result of an edit waits at most."""
+
+    document: FindDocument
+    limit_ms: int = 0
+    _files: dict[str, _File] = field(default_factory=dict)
+    _changed: anyio.Event = field(default_factory=anyio.Event)
+
+    def publish(self, uri: str, version: int | None, items: Sequence[Diagnostic], *, settled: bool) -> None:
+        """All problems of a file as they are now. What is about no file is left out."""
+        path = maybe_path(uri)
+        if path is None:
+            return
+        file = self._files.setdefault(path, _File())
+        document = self.document(path)
+        is_current = document is not None and version in (None, document.version)
+        lines = split_lines(document.text) if document and is_current else None
+        file.problems = tuple(_problem(item, lines) for item in items[:MAX_KEPT])
+        file.version, file.is_settled = version, settled
+        file.count += 1
+        changed, self._changed = self._changed, anyio.Event()
+        changed.set()
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many problems there are, and in how many files."""
+        found = [len(file.problems) for file in self._files.values() if file.problems]
+        return sum(found), len(found)
+
+    def told(self, path: str | None, shown: Callable[[str], str]) -> str:
+        """The problems of one file, else of all, for the model; `shown` is how paths are written."""
+        chosen = [path] if path else sorted(self._files)
+        found = [(name, problem) for name in chosen for problem in self._problems(name)]
+        of = f" of {shown(path)}" if path else ""
+        if not found:
+            return f"The editor's tools tell no problems{of}."
+        found.sort(key=lambda pair: pair[1].severity)
+        return "\n".join([f"Problems{of} that the editor's tools tell:", *_rows(found, shown)])
+
+    def watch(self, paths: Sequence[str], shown: Callable[[str], str]) -> Callable[[], Awaitable[str]]:
+        """To be called before an edit of these files; what it returns is awaited after it, and tells what is new.
+
+        That waits until the client has told of the text after the edit, at most `limit_ms`. Files that are not open
+        are left out: nobody looks at them.
+        """
+        before = {path: (self._problems(path), self._count(path)) for path in paths}
+        return partial(self._news, before, shown)
+
+    async def _news(
+        self, before: Mapping[str, tuple[Sequence[Problem], int]], shown: Callable[[str], str]
+    ) -> str:
+        opened = ((path, self.document(path)) for path in before)
+        wanted = {path: document.version for path, document in opened if document}
+        if not wanted or not self.limit_ms:
+            return ""
+        with anyio.move_on_after(self.limit_ms / 1000):
+            while not all(self._is_checked(path, wanted[path], before[path][1]) for path in wanted):
+                await self._changed.wait()
+        found = [(path, new) for path in wanted for new in _new(before[path][0], self._problems(path))]
+        told = [pair for pair in found if pair[1].severity <= TOLD_SEVERITY]
+        lines = (
+            ["[New problems that the editor's tools tell after this edit:]", *_rows(told, shown)]
+            if told
+            else []
+        )
+        if late := [path for path in wanted if not self._is_checked(path, wanted[path], before[path][1])]:
+            names = ", ".join(shown(path) for path in late)
+            lines.append(f"[The editor's tools have not finished checking {names}.]")
+        return "\n".join(lines)
+
+    def _is_checked(self, path: str, version: int, count: int) -> bool:
+        """The client has told of this version, or of a later one, and says that it is final."""
+        file = self._files.get(path)
+        if file is None or file.count == count or not file.is_settled:
+            return False
+        return file.version is None or file.version >= version
+
+    def _problems(self, path: str) -> tuple[Problem, ...]:
+        file = self._files.get(path)
+        return file.problems if file else ()
+
+    def _count(self, path: str) -> int:
+        file = self._files.get(path)
+        return file.count if file else 0
+
+
+def _problem(item: Diagnostic, lines: Sequence[str] | None) -> Problem:
+    text = None
+    if lines is not None:
+        text = lines[item.start_line].strip() if item.start_line < len(lines) else ""
+    return Problem(
+        line=item.start_line,
+        severity=item.severity,
+        message=_cut(item.message, MAX_MESSAGE_CHARS),
+        source=_cut(item.source or "", MAX_LABEL_CHARS),
+        code=_cut("" if item.code is None else str(item.code), MAX_LABEL_CHARS),
+        text=text,
+    )
+
+
+def _new(before: Sequence[Problem], after: Iterable[Problem]) -> list[Problem]:
+    """Those of `after` that were not there before, each counted once."""
+    left = list(before)
+    new = []
+    for problem in after:
+        same = next((known for known in left if known.is_same(problem)), None)
+        if same:
+            left.remove(same)
+        else:
+            new.append(problem)
+    return new
+
+
+def _rows(found: Sequence[tuple[str, Problem]], shown: Callable[[str], str]) -> list[str]:
+    rows = [_row(shown(path), problem) for path, problem in found[:MAX_TOLD]]
+    if len(found) > MAX_TOLD:
+        rows.append(f"... and {len(found) - MAX_TOLD} more")
+    return rows
+
+
+def _row(name: str, problem: Problem) -> str:
+    by = " ".join(word for word in (problem.source, problem.code) if word)
+    label = f" ({by})" if by else ""
+    return f"{name}:{problem.line + 1}: {_SEVERITIES[problem.severity]}: {problem.message}{label}"
+
+
+def _cut(text: str, chars: int) -> str:
+    """One line of at most so many characters: a message must not look like lines of ours."""
+    words = " ".join(text.split())
+    return words if len(words) <= chars else words[: chars - 1] + "…"

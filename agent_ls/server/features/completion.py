@@ -1,0 +1,94 @@
+"""What a user may mention or command while he writes: files, folders, problems, the selection, commands."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Iterator, Sequence
+
+from agent_ls.app.fuzzy import best
+from agent_ls.app.slash_commands import slash_commands
+from agent_ls.server import protocol as wire
+from agent_ls.server import to_lsp
+from agent_ls.server.context import Context
+from agent_ls.server.errors import InvalidParamsError
+from agent_ls.server.rpc import route
+
+
+async def commands(context: Context, params: wire.Commands) -> wire.CommandsResult:
+    return wire.CommandsResult(
+        commands=tuple(
+            wire.CommandInfo(
+                name=command.name, description=command.description, argument_hint=command.argument_hint
+            )
+            for command in slash_commands()
+        )
+    )
+
+
+async def complete(context: Context, params: wire.Complete) -> wire.CompleteResult:
+    if params.trigger == "/":
+        return wire.CompleteResult(items=tuple(_commands(params.query))[: params.limit])
+    folder = _folder(context, params)
+    opened = _opened(context, folder)
+    paths = await context.bench.mentions.find(folder, params.query, params.limit, opened)
+    known = list(_known(context, folder, params.query))
+    files = [_mention(folder, path, is_open=path in opened) for path in paths]
+    # Who has typed nothing yet sees what is open first, then what else there is to mention.
+    at = sum(path in opened for path in paths) if not params.query else 0
+    return wire.CompleteResult(items=(*files[:at], *known, *files[at:])[: params.limit])
+
+
+def _folder(context: Context, params: wire.Complete) -> str:
+    """A folder of the editor's, or that of a session: of no other place are names told."""
+    if params.session_id:
+        return context.live(params.session_id).summary().workspace_folder
+    folder = context.folder(params.workspace_folder)
+    if folder not in context.folders():
+        raise InvalidParamsError(params.method, f"workspaceFolder: {folder} is not open in the editor")
+    return folder
+
+
+def _opened(context: Context, folder: str) -> Sequence[str]:
+    above = folder.rstrip("/") + "/"
+    paths = (document.path for document in context.host.open_documents())
+    return tuple(path.removeprefix(above) for path in paths if path.startswith(above))
+
+
+def _commands(query: str) -> Iterator[wire.Completion]:
+    found = {command.name: command for command in slash_commands()}
+    for name in best(query, found, len(found)) if query else found:
+        part = wire.CommandInput(name=name)
+        yield wire.Completion(kind="command", label=f"/{name}", detail=found[name].description, part=part)
+
+
+def _known(context: Context, folder: str, query: str) -> Iterator[wire.Completion]:
+    word = query.lower()
+    count, files = context.host.diagnostics.counts
+    if count and "problems".startswith(word):
+        detail = f"{count} in {files} {'file' if files == 1 else 'files'}"
+        yield wire.Completion(kind="problems", label="problems", detail=detail, part=wire.DiagnosticsInput())
+    selected = context.host.view.selected()
+    if selected and "selection".startswith(word):
+        name = os.path.relpath(selected.path, folder)
+        yield wire.Completion(
+            kind="selection",
+            label="selection",
+            detail=f"{name}, lines {selected.first + 1} to {selected.end}",
+            part=wire.SelectionInput(
+                uri=to_lsp.uri(selected.path),
+                start_line=selected.first,
+                end_line=selected.end,
+                text=selected.text,
+            ),
+        )
+
+
+def _mention(folder: str, path: str, *, is_open: bool) -> wire.Completion:
+    uri = to_lsp.uri(os.path.join(folder, path.rstrip("/")))
+    if path.endswith("/"):
+        return wire.Completion(kind="folder", label=path, part=wire.FolderInput(uri=uri))
+    detail = "open" if is_open else None
+    return wire.Completion(kind="file", label=path, detail=detail, part=wire.FileInput(uri=uri))
+
+
+ROUTES = (route(wire.Commands, commands), route(wire.Complete, complete))

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.app.fuzzy import best
+
+PATHS = (
+    "shop/cart.py",
+    "shop/catalog.py",
+    "shop/__init__.py",
+    "shop/",
+    "tests/test_cart.py",
+    "tests/",
+    "docs/old cartoon.md",
+    "src/LiveSessionView.ts",
+    "src/lsv/readme.txt",
+    "scary/tree.txt",
+)
+
+CASES = [
+    ("cart", ["shop/cart.py", "tests/test_cart.py", "docs/old cartoon.md"]),
+    ("CART.PY", ["shop/cart.py", "tests/test_cart.py"]),
+    ("shop", ["shop/", "shop/cart.py", "shop/catalog.py", "shop/__init__.py"]),
+    ("shop/ca", ["shop/cart.py", "shop/catalog.py"]),
+    ("old cart", ["docs/old cartoon.md"]),
+    ("lsv", ["src/lsv/readme.txt", "src/LiveSessionView.ts"]),
+    ("crtpy", ["shop/cart.py", "tests/test_cart.py"]),
+    ("tcart", ["tests/test_cart.py"]),
+    ("*", []),
+    ("zzz", []),
+]
+
+
+@pytest.mark.req("H9")
+@pytest.mark.parametrize(("query", "expected"), CASES)
+def test_letters_find_the_paths_that_they_most_likely_mean(query: str, expected: list[str]) -> None:
+    found = best(query, PATHS, 20)
+    assert found[: len(expected)] == expected
+    assert bool(found) == bool(expected)
+
+
+def test_of_paths_that_fit_alike_the_open_ones_come_first() -> None:
+    assert best("test", ("a/test_a.py", "b/test_bbb.py", "latest.py"), 9, ["b/test_bbb.py", "latest.py"]) == [
+        "b/test_bbb.py",
+        "a/test_a.py",
+        "latest.py",
+    ]
+
+
+def test_without_letters_everything_fits_up_to_the_limit() -> None:
+    assert best("", PATHS, 2, ["tests/test_cart.py"]) == ["tests/test_cart.py", "shop/"]
+    assert len(best(" ", PATHS, 100)) == len(PATHS)

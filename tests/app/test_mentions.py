@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+import anyio
+import anyio.abc
+import pytest
+
+from agent_ls.app.mentions import FRESH_MS, MAX_FILES, Mentions, list_files
+from agent_ls.environments.errors import PathNotFoundError
+from agent_ls.environments.local import LocalEnvironment
+from tests.support.fake_clock import FakeClock
+
+DEADLINE_S = 30
+
+
+class Disk:
+    """A folder whose files the test says; each listing waits for `gate`."""
+
+    def __init__(self, *files: str) -> None:
+        self.files: Sequence[str] = files
+        self.listings = 0
+        self.gate = anyio.Event()
+
+    async def __call__(self, folder: str, limit: int) -> Sequence[str]:
+        self.listings += 1
+        await self.gate.wait()
+        if not self.files:
+            raise PathNotFoundError(folder)
+        return self.files
+
+
+def starter(group: anyio.abc.TaskGroup) -> Callable[[Callable[[], Awaitable[None]]], None]:
+    async def run(work: Callable[[], Awaitable[None]]) -> None:
+        await work()
+
+    def start(work: Callable[[], Awaitable[None]]) -> None:
+        group.start_soon(run, work)
+
+    return start
+
+
+@pytest.mark.req("H9")
+async def test_a_list_is_made_once_and_made_again_beside_a_later_question() -> None:
+    disk, clock = Disk("shop/cart.py", "top.txt"), FakeClock()
+    disk.gate.set()
+    async with anyio.create_task_group() as group:
+        mentions = Mentions(starter(group), clock, disk)
+        assert list(await mentions.find("/p", "", 9)) == ["shop/", "top.txt", "shop/cart.py"]
+        assert list(await mentions.find("/p", "cart", 9)) == ["shop/cart.py"]
+        assert disk.listings == 1
+        disk.files, disk.gate = ("shop/cart.py", "shop/cartoon.py"), anyio.Event()
+        clock.advance((FRESH_MS + 1) / 1000)
+        assert list(await mentions.find("/p", "cart", 9)) == ["shop/cart.py"]  # of the old list, at once
+        disk.gate.set()
+        with anyio.fail_after(DEADLINE_S):
+            while list(await mentions.find("/p", "cart", 9)) != ["shop/cart.py", "shop/cartoon.py"]:
+                assert disk.listings == 2
+        assert disk.listings == 2
+
+
+async def test_a_folder_that_is_gone_has_nothing_but_what_is_open() -> None:
+    disk = Disk()
+    disk.gate.set()
+    async with anyio.create_task_group() as group:
+        mentions = Mentions(starter(group), FakeClock(), disk)
+        assert list(await mentions.find("/p", "", 9, ["new.py"])) == ["new.py"]
+
+
+@pytest.mark.req("H9")
+@pytest.mark.parametrize("ripgrep", [None, ""], ids=["ripgrep", "without"])
+async def test_files_are_listed_without_ignored_ones_and_up_to_a_limit(
+    ripgrep: str | None, tmp_path: Path
+) -> None:
+    for name in ("a.py", "src/b.py", "src/.env", "node_modules/c.js", ".git/config"):
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text("")
+    (tmp_path / ".gitignore").write_text("node_modules\n")
+    (tmp_path / "out").symlink_to("/")
+    environment = LocalEnvironment(str(tmp_path), ripgrep=ripgrep)
+    found = await environment.list_files(MAX_FILES)
+    assert sorted(found) == [".gitignore", "a.py", "src/.env", "src/b.py"]
+    assert len(await environment.list_files(2)) == 2
+    assert sorted(await list_files(str(tmp_path), 10)) == sorted(found)
+    with pytest.raises(PathNotFoundError):
+        await list_files(str(tmp_path / "none"), 10)

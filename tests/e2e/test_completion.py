@@ -1,0 +1,119 @@
+"""What may be mentioned in the real server: files that are open, ignored or outside, problems, the selection."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.editor import Editor, new_key
+from tests.support.framed_client import ResponseError, server_process
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    made = tmp_path / "project"
+    for name in ("shop/cart.py", "shop/catalog.py", "tests/test_cart.py", "build/cart.o", ".env"):
+        (made / name).parent.mkdir(exist_ok=True, parents=True)
+        (made / name).write_text("one\ntwo\nthree\n")
+    (made / ".gitignore").write_text("build/\n")
+    (tmp_path / "cart outside.py").write_text("")
+    return made
+
+
+@asynccontextmanager
+async def editing(project: Path) -> AsyncIterator[Editor]:
+    async with server_process() as server:
+        editor = Editor(server.client)
+        await editor.start(project)
+        yield editor
+        assert "Traceback" not in server.log
+
+
+async def offered(editor: Editor, query: str, trigger: str = "@", **params: Any) -> list[dict[str, Any]]:
+    wanted = {"trigger": trigger, "query": query, **params}
+    items: list[dict[str, Any]] = (await editor.client.request("agent/complete", wanted))["items"]
+    return items
+
+
+@pytest.mark.req("H9", "H12")
+async def test_files_and_folders_are_offered_open_ones_first_and_nothing_outside(project: Path) -> None:
+    async with editing(project) as editor:
+        cart = project / "tests" / "test_cart.py"
+        await editor.open(cart)
+        await editor.open(project.parent / "cart outside.py")
+        found = await offered(editor, "cart")
+        assert [item["label"] for item in found] == ["shop/cart.py", "tests/test_cart.py"]
+        part = {"type": "file", "uri": cart.as_uri()}
+        assert found[1] == {"kind": "file", "label": "tests/test_cart.py", "detail": "open", "part": part}
+        assert (await offered(editor, "", limit=1))[0]["label"] == "tests/test_cart.py"
+        folder = {"type": "folder", "uri": (project / "shop").as_uri()}
+        assert (await offered(editor, "shop"))[0] == {"kind": "folder", "label": "shop/", "part": folder}
+        everything = [item["label"] for item in await offered(editor, "", limit=200)]
+        assert ".env" in everything
+        assert not [label for label in everything if "build" in label or "outside" in label]
+
+
+@pytest.mark.req("H9", "H12")
+async def test_problems_and_the_selection_are_offered_when_there_are_any(project: Path) -> None:
+    async with editing(project) as editor:
+        cart = project / "shop" / "cart.py"
+        await editor.open(cart)
+        assert {item["kind"] for item in await offered(editor, "")} == {"file", "folder"}
+        problem = {"startLine": 1, "endLine": 1, "severity": 1, "message": "no such name"}
+        await editor.client.notify("agent/diagnostics", {"uri": cart.as_uri(), "items": [problem]})
+        selection = {"startLine": 0, "endLine": 2}
+        state = {"activeUri": cart.as_uri(), "selection": selection}
+        await editor.client.notify("agent/editorState", state)
+        opened, problems, selected, *_ = await offered(editor, "")
+        assert opened["label"] == "shop/cart.py"
+        assert (problems["kind"], problems["detail"]) == ("problems", "1 in 1 file")
+        assert problems["part"] == {"type": "diagnostics"}
+        assert selected["detail"] == "shop/cart.py, lines 1 to 2"
+        text = {"type": "selection", "uri": cart.as_uri(), "startLine": 0, "endLine": 2, "text": "one\ntwo\n"}
+        assert selected["part"] == text
+        assert [item["kind"] for item in await offered(editor, "sel")] == ["selection"]
+        session_id = await editor.new_session()
+        await editor.submit(session_id, "", input=[problems["part"], selected["part"]])
+        told = (await editor.client.event("user_input"))["data"]["text"]
+        assert f"{cart}:2: error: no such name" in told and "```\none\ntwo\n```" in told
+
+
+@pytest.mark.req("H9", "T12")
+async def test_commands_are_listed_offered_and_understood(project: Path) -> None:
+    async with editing(project) as editor:
+        listed = (await editor.client.request("agent/commands", {}))["commands"]
+        offers = await offered(editor, "", "/")
+        assert [item["label"] for item in offers] == [f"/{command['name']}" for command in listed]
+        (tests,) = await offered(editor, "tst", "/")
+        assert tests["part"] == {"type": "command", "name": "tests", "arguments": ""}
+        session_id = await editor.new_session()
+        await editor.submit(session_id, "", input=[{**tests["part"], "arguments": "of the cart"}])
+        told = (await editor.client.event("user_input"))["data"]["text"]
+        assert told.startswith("/tests of the cart\n\n")
+        with pytest.raises(ResponseError, match="/dance") as unknown:
+            await editor.submit(session_id, "", input=[{"type": "command", "name": "dance"}])
+        assert unknown.value.data["kind"] == "bad_choice"
+
+
+@pytest.mark.req("R5")
+async def test_names_of_no_other_place_are_told_but_those_of_a_session(project: Path) -> None:
+    async with editing(project) as editor:
+        for folder in (project.parent.as_uri(), "file:///"):
+            with pytest.raises(ResponseError, match="not open in the editor"):
+                await offered(editor, "", workspaceFolder=folder)
+        with pytest.raises(ResponseError):
+            await offered(editor, "", sessionId="s-none")
+        made = await editor.client.request(
+            "agent/newSession",
+            {
+                "clientKey": new_key(),
+                "workspaceFolder": (project / "shop").as_uri(),
+                "provider": "walkthrough",
+            },
+        )
+        found = await offered(editor, "c", sessionId=made["session"]["id"])
+        assert [item["label"] for item in found] == ["cart.py", "catalog.py"]
