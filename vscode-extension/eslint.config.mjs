@@ -13,7 +13,7 @@ export default tseslint.config(
       },
     },
     rules: {
-      "max-lines": ["error", { max: 250 }],
+      "max-lines": ["error", { max: 300 }],
       eqeqeq: "error",
       // Numbers in sentences need no String() around them.
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
@@ -28,7 +28,7 @@ export default tseslint.config(
   },
   {
     // Pure parts: they are tested without an editor.
-    files: ["src/protocol.ts", "src/snapshot.ts", "src/events.ts", "src/requests.ts", "src/items.ts", "src/parts.ts", "src/folds.ts", "src/seams.ts", "src/session.ts", "src/recovery.ts", "src/review/model.ts", "src/chat/feed.ts", "src/chat/views.ts"],
+    files: ["src/protocol.ts", "src/snapshot.ts", "src/events.ts", "src/requests.ts", "src/items.ts", "src/parts.ts", "src/folds.ts", "src/history.ts", "src/protocol_chat.ts", "src/seams.ts", "src/session.ts", "src/recovery.ts", "src/review/model.ts", "src/chat/feed.ts", "src/chat/views.ts", "src/chat/slash.ts", "src/chat/labels.ts", "src/chat/drafts.ts"],
     rules: { "no-restricted-imports": ["error", { paths: ["vscode"], patterns: ["node:*", "vscode-*"] }] },
   },
   {

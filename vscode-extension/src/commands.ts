@@ -1,5 +1,6 @@
 // The commands: names and what each does, in one table.
 import * as vscode from "vscode";
+import { selectionOf } from "./chat/offers";
 import type { ChatPanel } from "./chat/panel";
 import type { Ctx } from "./ctx";
 import { chooseSession, configure } from "./pickers";
@@ -19,14 +20,7 @@ type Run = (argument?: unknown) => unknown;
 function addSelection({ panel }: Parts): Promise<void> | undefined {
   const editor = vscode.window.activeTextEditor;
   if (!editor || editor.selection.isEmpty) return undefined;
-  const { document, selection } = editor;
-  const endsAtLineStart = selection.end.character === 0;
-  const endLine = endsAtLineStart ? selection.end.line : selection.end.line + 1;
-  // Whole lines: what the model is told of counts in lines.
-  const text = document.getText(new vscode.Range(selection.start.line, 0, endLine, 0));
-  const label = `${vscode.workspace.asRelativePath(document.uri)}:${selection.start.line + 1}-${endLine}`;
-  const uri = document.uri.toString();
-  panel.attach({ label, part: { type: "selection", uri, startLine: selection.start.line, endLine, text } });
+  panel.attach(selectionOf(editor));
   return panel.focus();
 }
 

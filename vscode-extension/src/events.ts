@@ -1,5 +1,5 @@
 // Mirrors agent_ls/loop/events.py: the data of each kind of recorded event, as far as a client reads it.
-import type { ApprovalRequest, Decision, HunkState, Scope, State } from "./protocol";
+import type { ApprovalRequest, Decision, HunkState, InputPart, Scope, State } from "./protocol";
 
 /** A hunk as events tell it. Lines [start, end) from 0; `lines` with their endings. */
 export interface EventHunk {
@@ -31,6 +31,13 @@ export interface ToolCallResult {
   readonly exitCode?: number | null;
 }
 
+/** `input` is what `text` was made of, from a server that tells it. */
+export interface QueuedData {
+  readonly queuedId: string;
+  readonly text: string;
+  readonly input?: readonly InputPart[];
+}
+
 export type FileAction = "create" | "modify" | "delete";
 
 interface PartEnd {
@@ -41,6 +48,25 @@ interface PartEnd {
 
 interface Message {
   readonly message: string;
+}
+
+/** Costs in USD; null when a price is not known. */
+export interface UsageData {
+  readonly total: { readonly inputTokens: number; readonly outputTokens: number; readonly cacheReadTokens?: number | null };
+  readonly contextTokens: number;
+  readonly contextWindowTokens: number;
+  readonly callCostUsd?: number | null;
+  readonly totalCostUsd?: number | null;
+}
+
+export interface PlanStep {
+  readonly text: string;
+  readonly status: "pending" | "active" | "done";
+}
+
+export interface PlanData {
+  readonly explanation: string;
+  readonly items: readonly PlanStep[];
 }
 
 /** The data of each kind that we fold; other kinds are skipped. */
@@ -60,17 +86,14 @@ export interface EventData {
   steering_queued: { readonly steerId: string; readonly text: string };
   steering_injected: { readonly steerId: string; readonly text: string };
   steering_removed: { readonly steerId: string };
-  queue: { readonly items: readonly { readonly queuedId: string; readonly text: string }[] };
+  queue: { readonly items: readonly QueuedData[] };
   turn_limit: Message;
   loop_detection: Message;
   warning: Message;
   error: Message & { readonly hint: string };
   retry: Message & { readonly attempt: number; readonly delayMs: number };
-  usage: {
-    readonly total: { readonly inputTokens: number; readonly outputTokens: number; readonly cacheReadTokens?: number | null };
-    readonly contextTokens: number;
-    readonly contextWindowTokens: number;
-  };
+  usage: UsageData;
+  plan: PlanData;
   file_change: {
     readonly callId: string;
     readonly path: string;

@@ -2,7 +2,9 @@
 // session that this window was working on when it was closed or reloaded.
 import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";
+import { Catalog } from "./chat/catalog";
 import { Inbox } from "./chat/inbox";
+import { Offers } from "./chat/offers";
 import { ChatPanel } from "./chat/panel";
 import { Client } from "./client";
 import { answerClientRequest } from "./client_requests";
@@ -50,13 +52,12 @@ function connect(ctx: Ctx, state: EditorStateReporter): void {
 }
 
 /** Kept for deactivate(), which the editor calls without arguments. */
-let running: Client | undefined;
+let running: { readonly client: Client; readonly panel: ChatPanel } | undefined;
 
 export function activate(extension: vscode.ExtensionContext): void {
   const log = makeLog();
   const client = new Client(extension.extensionPath, log);
-  running = client;
-  const sessions = new Sessions(client, { newKey: randomUUID, folder, configuration });
+  const sessions = new Sessions(client, { newKey: randomUUID, folder, configuration, log: (text) => { log.warn(text); } });
   const ctx: Ctx = { extension, log, client, sessions };
   const state = new EditorStateReporter(client);
   connect(ctx, state);
@@ -64,7 +65,9 @@ export function activate(extension: vscode.ExtensionContext): void {
   const store = new ReviewStore(sessions);
   const review = new ReviewActions(store, sessions);
   const terminals = new Terminals(sessions);
-  const panel = new ChatPanel(ctx, new Inbox(sessions, review, terminals));
+  const catalog = new Catalog(sessions);
+  const panel = new ChatPanel(ctx, new Inbox(sessions, review, terminals, catalog, new Offers(sessions, catalog, folder)));
+  running = { client, panel };
   const remembered = new Remembered(ctx, store);
   panel.onFirstShow = () => { remembered.reopen(); };
 
@@ -81,5 +84,6 @@ export function activate(extension: vscode.ExtensionContext): void {
 }
 
 export function deactivate(): Thenable<void> | undefined {
-  return running?.stop();
+  running?.panel.flush(); // what is written but not sent goes to the server before it ends
+  return running?.client.stop();
 }

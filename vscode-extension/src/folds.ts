@@ -1,8 +1,9 @@
 // What each kind of event does to a snapshot. Pure; the rules of order (seq, offsets) are snapshot.ts's.
-import type { EventData, EventHunk, EventKind } from "./events";
-import type { Level, Snapshot } from "./items";
+import type { EventData, EventHunk, EventKind, UsageData } from "./events";
+import type { Level, Snapshot, Usage } from "./items";
 import { add, call, endPart, replaceText, textPart, touch } from "./parts";
 import type { AgentEvent, ApprovalRequest } from "./protocol";
+import type { TurnFile } from "./protocol_chat";
 import { hunkOf, uriOfPath } from "./review/model";
 
 export function notice(s: Snapshot, level: Level, text: string, hint: string, id: string): void {
@@ -33,11 +34,37 @@ function steer(s: Snapshot, data: EventData["steering_queued"], status: "waiting
   s.steers.set(data.steerId, item);
 }
 
-const END_WORDS: Partial<Record<string, string>> = {
+function countOpen(s: Snapshot, raw: EventHunk, uri: string): void {
+  const before = s.hunks.get(raw.id);
+  setHunk(s, raw, uri);
+  if (before?.state !== raw.state) touch(s, s.ends.get(raw.turnId));
+}
+
+/** Sums up what a turn did to a file. */
+export function noteFile(s: Snapshot, turnId: string, { path, uri, action, added, removed }: TurnFile): void {
+  const files = s.turnFiles.get(turnId) ?? new Map<string, TurnFile>();
+  const before = files.get(uri);
+  const first = before?.action === "create" && action === "modify" ? "create" : action;
+  files.set(uri, { path, uri, action: first, added: added + (before?.added ?? 0), removed: removed + (before?.removed ?? 0) });
+  s.turnFiles.set(turnId, files);
+}
+
+export function usageOf({ total, contextTokens, contextWindowTokens, totalCostUsd }: UsageData): Usage {
+  const { inputTokens, outputTokens, cacheReadTokens } = total;
+  return { inputTokens, outputTokens, cacheReadTokens: cacheReadTokens ?? 0, contextTokens, contextWindowTokens, totalCostUsd: totalCostUsd ?? null };
+}
+
+/** Ends that are said even when nothing was changed. */
+export const END_WORDS: Partial<Record<string, string>> = {
   interrupted: "Stopped.",
   aborted: "The session was ended.",
   error: "Ended by an error.",
 };
+
+/** How a turn ended is worth a line when it changed files, or did not end by itself. */
+export function isWorthALine(reason: string, files: readonly TurnFile[]): boolean {
+  return files.length > 0 || END_WORDS[reason] !== undefined;
+}
 
 type Folds = { readonly [K in EventKind]: (s: Snapshot, data: EventData[K], seq: number, event: AgentEvent) => void };
 
@@ -61,9 +88,11 @@ export const folds: Folds = {
   user_input(s, data, seq) {
     add(s, (index) => ({ kind: "user", id: `user:${seq}`, index, text: data.text }));
   },
-  processing_end(s, data, seq) {
-    const words = END_WORDS[data.reason];
-    if (words !== undefined) notice(s, "info", words, "", `stop:${seq}`);
+  processing_end(s, data, seq, { turnId = "" }) {
+    const files = [...(s.turnFiles.get(turnId)?.values() ?? [])];
+    s.turnFiles.delete(turnId);
+    if (!isWorthALine(data.reason, files)) return;
+    s.ends.set(turnId, add(s, (index) => ({ kind: "end" as const, id: `stop:${seq}`, index, turnId, reason: data.reason, files })));
   },
   assistant_text_start: (s, data) => void textPart(s, data.partId, "text"),
   assistant_text_end: (s, data) => { endPart(s, data, "text"); },
@@ -106,23 +135,25 @@ export const folds: Folds = {
     else touch(s, Object.assign(last, fields));
   },
   usage(s, data) {
-    const { inputTokens, outputTokens, cacheReadTokens } = data.total;
-    const { contextTokens, contextWindowTokens } = data;
-    s.usage = { inputTokens, outputTokens, cacheReadTokens: cacheReadTokens ?? 0, contextTokens, contextWindowTokens };
+    s.usage = usageOf(data);
   },
-  file_change(s, data) {
+  plan(s, data) {
+    s.plan = data;
+  },
+  file_change(s, data, _seq, { turnId = "" }) {
     const { path, action, added, removed, diff, hunks = [], uri = uriOfPath(path) } = data;
     const hunkIds = hunks.map((hunk) => hunk.id);
     const item = add(s, (index) => ({
       kind: "file" as const, id: `file:${index + 1}`, index, path, uri, action, added, removed, diff, hunkIds,
     }));
+    noteFile(s, turnId, item);
     for (const hunk of hunks) {
       setHunk(s, hunk, uri);
       s.hunkItem.set(hunk.id, item);
     }
   },
   hunk_state(s, data) {
-    for (const hunk of data.hunks) setHunk(s, hunk, data.uri ?? uriOfPath(data.path));
+    for (const hunk of data.hunks) countOpen(s, hunk, data.uri ?? uriOfPath(data.path));
   },
   approval_requested: (s, data) => { askFor(s, data); },
   approval_resolved(s, data) {

@@ -1,6 +1,7 @@
 // The entries of a transcript and what else a snapshot holds: shapes only, shared with the webview.
-import type { FileAction, ToolCallResult } from "./events";
+import type { FileAction, PlanData, QueuedData, ToolCallResult } from "./events";
 import type { ApprovalRequest, Decision, HunkState, Scope, SessionInfo, State } from "./protocol";
+import type { Draft, TurnFile } from "./protocol_chat";
 
 /** Text that grows. `length` counts code points, as offsets do; `revision` changes when text was replaced. */
 export interface Part {
@@ -11,10 +12,10 @@ export interface Part {
   revision: number;
 }
 
-interface Entry {
+export interface Entry {
   /** Stable over a reload. */
   readonly id: string;
-  /** Its place in Snapshot.items. */
+  /** Its place in the transcript: Snapshot.items[index - Snapshot.first]. Below 0: it came from the history later. */
   readonly index: number;
 }
 
@@ -81,8 +82,16 @@ export interface NoticeItem extends Entry {
   readonly hint?: string;
 }
 
+/** The end of a turn, and the files that it changed. */
+export interface EndItem extends Entry {
+  readonly kind: "end";
+  readonly turnId: string;
+  readonly reason: string;
+  readonly files: readonly TurnFile[];
+}
+
 export type Level = "info" | "warn" | "error";
-export type Item = UserItem | TextItem | ToolItem | FileItem | ApprovalItem | SteerItem | RetryItem | NoticeItem;
+export type Item = UserItem | TextItem | ToolItem | FileItem | ApprovalItem | SteerItem | RetryItem | NoticeItem | EndItem;
 
 /** A hunk in one shape, whichever message brought it. Lines from 0, [first, last), texts without line ends. */
 export interface Hunk {
@@ -114,11 +123,8 @@ export interface Usage {
   readonly cacheReadTokens: number;
   readonly contextTokens: number;
   readonly contextWindowTokens: number;
-}
-
-export interface QueueItem {
-  readonly queuedId: string;
-  readonly text: string;
+  /** In USD; null when a price is not known. */
+  readonly totalCostUsd: number | null;
 }
 
 export type Activity = "working" | "waiting" | "idle" | "closed";
@@ -129,16 +135,27 @@ export interface Snapshot {
   state: State;
   lastSeq: number;
   items: Item[];
+  /** The index of items[0]: 0, or less when older ones were fetched. */
+  first: number;
+  /** The server has items before items[0]: those with a seq below `oldestSeq`. */
+  more: boolean;
+  oldestSeq: number;
   parts: Map<string, Part>;
   partItem: Map<string, TextItem | ToolItem>;
   calls: Map<string, ToolItem>;
   requests: Map<string, ApprovalItem>;
   steers: Map<string, SteerItem>;
-  queue: readonly QueueItem[];
+  queue: readonly QueuedData[];
   hunks: Map<string, Hunk>;
   hunkItem: Map<string, FileItem>;
   terminals: Map<string, Terminal>;
+  /** Files that each turn changed, by turn and uri. */
+  turnFiles: Map<string, Map<string, TurnFile>>;
+  ends: Map<string, EndItem>;
   usage?: Usage;
+  plan?: PlanData;
+  /** What the prompt holds, as the server kept it or the page told last. */
+  draft?: Draft;
   /** Indexes of items that changed since the last drain. */
   touched: Set<number>;
 }

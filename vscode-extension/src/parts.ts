@@ -7,7 +7,7 @@ export function codePoints(text: string): number {
   return text.length - (text.match(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)?.length ?? 0);
 }
 
-function newPart(text = ""): Part {
+export function newPart(text = ""): Part {
   return { text, length: codePoints(text), open: true, interrupted: false, revision: 0 };
 }
 
@@ -24,7 +24,7 @@ export function touch(s: Snapshot, item: Item | undefined): void {
 }
 
 export function add<T extends Item>(s: Snapshot, make: (index: number) => T): T {
-  const item = make(s.items.length);
+  const item = make(s.first + s.items.length);
   s.items.push(item);
   s.touched.add(item.index);
   return item;

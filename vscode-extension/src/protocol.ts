@@ -1,5 +1,7 @@
 // Mirrors agent_ls/server/protocol.py: the methods, what we announce, and the shapes that we send and read.
-// Names are those of the wire. Requests are in requests.ts, events in events.ts. It does not know that there is a connection.
+// Names are those of the wire. Requests are in requests.ts, events in events.ts, what the chat alone reads in
+// protocol_chat.ts. It does not know that there is a connection.
+import type { Draft, StoredSnapshot } from "./protocol_chat";
 
 export const VERSION = 1;
 export const EVENT_METHOD = "agent/event";
@@ -49,7 +51,25 @@ export interface ImageInput {
   readonly data: string;
 }
 
-export type InputPart = TextInput | FileInput | SelectionInput | ImageInput;
+export interface FolderInput {
+  readonly type: "folder";
+  readonly uri: string;
+}
+
+/** The problems of a file; without `uri` all that are known. */
+export interface DiagnosticsInput {
+  readonly type: "diagnostics";
+  readonly uri?: string;
+}
+
+/** A slash command of the server. */
+export interface CommandInput {
+  readonly type: "command";
+  readonly name: string;
+  readonly arguments?: string;
+}
+
+export type InputPart = TextInput | FileInput | SelectionInput | ImageInput | FolderInput | DiagnosticsInput | CommandInput;
 
 export interface SessionInfo {
   readonly id: string;
@@ -151,6 +171,9 @@ export interface SubscribeResult {
   readonly events: readonly AgentEvent[];
   readonly lastSeq: number;
   readonly openParts?: readonly OpenPart[];
+  /** In place of `events`, when there are more than was asked for. */
+  readonly snapshot?: StoredSnapshot | null;
+  readonly draft?: Draft | null;
   readonly pending: { readonly approvals?: readonly ApprovalRequest[]; readonly hunks?: readonly FileHunks[] };
 }
 
@@ -206,6 +229,8 @@ export interface DiagnosticsReport {
 export interface Notifications {
   "agent/editorState": EditorState;
   "agent/diagnostics": DiagnosticsReport;
+  /** The last one wins; an empty one is none. */
+  "agent/draft": Draft & { readonly sessionId: string };
 }
 
 /** What an error means to the user. `hint` says what to do next. */
@@ -213,6 +238,13 @@ export interface Problem {
   readonly message: string;
   readonly hint?: string;
   readonly kind?: string;
+}
+
+const METHOD_NOT_FOUND = -32601;
+
+/** The server is older than this client: what it does not know is not offered, and not an error. */
+export function isMethodNotFound(error: unknown): boolean {
+  return typeof error === "object" && error !== null && (error as { code?: unknown }).code === METHOD_NOT_FOUND;
 }
 
 /** The problem that a JSON-RPC error, or any other failure, tells of. */

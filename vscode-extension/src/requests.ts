@@ -1,4 +1,5 @@
 // Mirrors agent_ls/server/protocol.py: every request that this client makes, with its parameters and its result.
+import type { CommandInfo, CompleteParams, Completion, HistoryResult, ModelsResult, QueueChange } from "./protocol_chat";
 import type { Configuration, Decision, HunkInfo, InputPart, Scope, SessionInfo, SubscribeResult, TerminalInfo, Verdict } from "./protocol";
 
 type Empty = Readonly<Record<string, never>>;
@@ -45,7 +46,7 @@ export interface Requests {
     params: { readonly workspaceFolder?: string; readonly cursor?: string; readonly limit?: number; readonly query?: string };
     result: { readonly sessions: readonly SessionInfo[]; readonly nextCursor?: string | null };
   };
-  "agent/subscribe": { params: OfSession & { readonly since: number }; result: SubscribeResult };
+  "agent/subscribe": { params: OfSession & { readonly since: number; readonly maxEvents?: number }; result: SubscribeResult };
   "agent/unsubscribe": { params: OfSession; result: Empty };
   "agent/submit": {
     params: Change & { readonly input: readonly InputPart[]; readonly whenBusy: "queue" | "steer" | "refuse" };
@@ -63,6 +64,11 @@ export interface Requests {
     params: Change & ApproveAnswer & { readonly requestId: string };
     result: { readonly decision: Decision; readonly decidedBy: string };
   };
+  "agent/history": { params: OfSession & { readonly before?: number; readonly limit?: number }; result: HistoryResult };
+  "agent/queue": { params: Change & QueueChange; result: Empty };
+  "agent/models": { params: Empty; result: ModelsResult };
+  "agent/commands": { params: Partial<OfSession>; result: { readonly commands: readonly CommandInfo[] } };
+  "agent/complete": { params: CompleteParams; result: { readonly items: readonly Completion[] } };
   "agent/review": { params: Keyed & Review; result: ReviewResult };
   "agent/terminals": { params: OfSession; result: { readonly terminals: readonly TerminalInfo[] } };
   "agent/terminalKill": { params: Change & { readonly terminalId: string }; result: Empty };

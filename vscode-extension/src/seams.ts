@@ -1,11 +1,13 @@
 // What sessions need from outside, and what they tell. Shapes, and one question about them.
-import type { AgentEvent, Configuration, FileHunks } from "./protocol";
+import type { AgentEvent, Configuration, FileHunks, Notifications } from "./protocol";
 import type { Method, Requests } from "./requests";
 
 /** The wire, as sessions need it. `request` starts the server when need be, and rejects with what problemOf reads. */
 export interface Connection {
   readonly isRunning: boolean;
   request<M extends Method>(method: M, params: Requests[M]["params"]): Promise<Requests[M]["result"]>;
+  /** Sent only while the server runs: nothing is started for it. */
+  notify<N extends keyof Notifications>(method: N, params: Notifications[N]): void;
 }
 
 /** What the editor knows and sessions need. */
@@ -14,6 +16,8 @@ export interface Surroundings {
   /** The uri of the folder that a new session works in. */
   folder(): string | undefined;
   configuration(): Configuration;
+  /** For the log: the user is not told. */
+  log(text: string): void;
 }
 
 export interface Change {

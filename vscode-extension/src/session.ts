@@ -1,9 +1,11 @@
 // The sessions of this window: subscribes, feeds their events to snapshots, and asks for what the user wants.
 // It draws nothing and knows no editor: who shows a session listens.
 import type { ApprovalItem, Level, Snapshot } from "./items";
-import { type AgentEvent, type Configuration, type InputPart, type Problem, type SessionInfo, type SubscribeResult, type TerminalInfo, problemOf } from "./protocol";
+import { type AgentEvent, type Configuration, type InputPart, type Problem, type SessionInfo, type SubscribeResult, type TerminalInfo, isMethodNotFound, problemOf } from "./protocol";
+import type { Draft } from "./protocol_chat";
 import type { ApproveAnswer, Method, Requests, Review, ReviewResult } from "./requests";
 import type { Ask, Change, Connection, Surroundings } from "./seams";
+import { fromStored, prepend } from "./history";
 import { addNotice, apply, newSnapshot, subscribed } from "./snapshot";
 
 interface Live {
@@ -15,6 +17,8 @@ interface Live {
   gaps: number;
 }
 
+const MAX_EVENTS = 2_000; // of a session that is opened; a longer one comes as its newest items, the others when asked for
+const HISTORY_PAGE = 200; // items
 const MAX_GAPS = 3; // a server that never closes a gap must not be asked for ever
 const APPLIES = { now: "now", nextCall: "the next model call", nextTurn: "the next message" } as const;
 
@@ -24,6 +28,8 @@ export class Sessions {
   /** What is shown, and said, before there is a session. */
   private readonly nowhere = newSnapshot();
   private current: string | undefined;
+  /** Chosen before there is a session: what the next one begins with. */
+  private chosen: Configuration = {};
 
   constructor(
     private readonly connection: Connection,
@@ -91,7 +97,7 @@ export class Sessions {
       return false;
     }
     const wanted = { ...this.around.configuration(), ...configuration };
-    const params = { clientKey: this.around.newKey(), workspaceFolder: folder, ...wanted };
+    const params = { clientKey: this.around.newKey(), workspaceFolder: folder, ...wanted, ...this.chosen };
     const made = await this.ask("agent/newSession", params);
     return made !== undefined && this.open(made.session.id);
   }
@@ -129,6 +135,12 @@ export class Sessions {
   }
 
   async configure(configuration: Configuration): Promise<void> {
+    if (this.current === undefined) {
+      this.chosen = { ...this.chosen, ...configuration };
+      this.nowhere.session = { ...this.around.configuration(), ...this.chosen };
+      this.tell({});
+      return;
+    }
     const answer = await this.ofCurrent("agent/configure", (change) => ({ ...change, ...configuration }));
     if (!answer) return;
     const { snapshot } = this;
@@ -165,6 +177,31 @@ export class Sessions {
     await this.ofCurrent("agent/terminalKill", (change) => ({ ...change, terminalId }));
   }
 
+  /** Fetches the items before those that are here. */
+  async earlier(): Promise<void> {
+    const { snapshot, current } = this;
+    if (current === undefined || !snapshot.more) return;
+    const answer = await this.ask("agent/history", { sessionId: current, before: snapshot.oldestSeq, limit: HISTORY_PAGE });
+    if (answer) prepend(snapshot, answer);
+  }
+
+  /** The result; undefined when the server is too old for it or fails: for what is offered, not needed. */
+  async offered<M extends Method>(method: M, params: Requests[M]["params"]): Promise<Requests[M]["result"] | undefined> {
+    try {
+      return await this.connection.request(method, params);
+    } catch (error) {
+      if (!isMethodNotFound(error)) this.around.log(`${method}: ${problemOf(error).message}`);
+      return undefined;
+    }
+  }
+
+  /** Remembers what the prompt of a session holds; without an id, of the one that is still to come. */
+  keepDraft(draft: Draft, id: string | undefined): void {
+    const snapshot = id === undefined ? this.nowhere : this.live.get(id)?.snapshot;
+    if (snapshot) snapshot.draft = draft;
+    if (id !== undefined) this.connection.notify("agent/draft", { sessionId: id, ...draft });
+  }
+
   private tell(change: Change): void {
     for (const listener of this.listeners) listener(change);
   }
@@ -184,7 +221,8 @@ export class Sessions {
     }
   }
 
-  private async ofCurrent<M extends Method>(
+  /** A request about the session that is shown: undefined when there is none, or after the problem was said. */
+  async ofCurrent<M extends Method>(
     method: M,
     params: (change: { sessionId: string; clientKey: string }) => Requests[M]["params"],
   ): Promise<Requests[M]["result"] | undefined> {
@@ -215,11 +253,12 @@ export class Sessions {
     live.subscribing = true;
     let result: SubscribeResult;
     try {
-      result = await this.connection.request("agent/subscribe", { sessionId: id, since: live.snapshot.lastSeq });
+      result = await this.connection.request("agent/subscribe", { sessionId: id, since: live.snapshot.lastSeq, maxEvents: MAX_EVENTS });
     } catch (error) {
       Object.assign(live, { subscribing: false, early: [] });
       throw error;
     }
+    if (result.snapshot) live.snapshot = fromStored(result.snapshot, result);
     if (subscribed(live.snapshot, result) === "gap" && live.gaps < MAX_GAPS) {
       live.gaps += 1;
       live.snapshot = newSnapshot();

@@ -15,6 +15,9 @@ export function newSnapshot(): Snapshot {
     state: "IDLE",
     lastSeq: 0,
     items: [],
+    first: 0,
+    more: false,
+    oldestSeq: 0,
     parts: new Map(),
     partItem: new Map(),
     calls: new Map(),
@@ -24,6 +27,8 @@ export function newSnapshot(): Snapshot {
     hunks: new Map(),
     hunkItem: new Map(),
     terminals: new Map(),
+    turnFiles: new Map(),
+    ends: new Map(),
     touched: new Set(),
   };
 }
@@ -58,6 +63,7 @@ export function subscribed(s: Snapshot, result: SubscribeResult): Outcome {
   for (const event of result.events) if (apply(s, event) === "gap") return "gap";
   s.session = { ...s.session, ...result.session };
   s.state = result.session.state;
+  if (result.draft && s.draft === undefined) s.draft = result.draft;
   for (const open of result.openParts ?? []) {
     const kind = partKind(open.kind);
     if (isPartKind(kind)) reopen(s, kind, open);
@@ -80,7 +86,7 @@ export function pendingApprovals(s: Snapshot): ApprovalItem[] {
 export function drain(s: Snapshot): Item[] {
   const indexes = [...s.touched].sort((a, b) => a - b);
   s.touched.clear();
-  return indexes.flatMap((index) => s.items[index] ?? []);
+  return indexes.flatMap((index) => s.items[index - s.first] ?? []);
 }
 
 /** What the session does, in the words that panel and status bar share. */

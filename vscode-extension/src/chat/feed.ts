@@ -2,9 +2,10 @@
 import type { Item, Snapshot, TextItem } from "../items";
 import { drain } from "../snapshot";
 import type { ToView } from "../webview/messages";
+import { attachmentsOf } from "./labels";
 import { type ViewContext, itemView, sessionView } from "./views";
 
-const PAGE = 100; // items; what a person scrolls back through at a time
+const PAGE = 60; // items; what a person scrolls back through at a time
 
 interface Sent {
   readonly revision: number;
@@ -22,18 +23,19 @@ export class Feed {
   reset(s: Snapshot): ToView {
     drain(s);
     this.sent.clear();
-    this.first = Math.max(0, s.items.length - PAGE);
+    this.first = Math.max(s.first, s.first + s.items.length - PAGE);
     const session = sessionView(s);
     this.sentSession = JSON.stringify(session);
-    return { type: "reset", session, items: this.views(s, s.items.slice(this.first)), first: this.first };
+    const draft = s.draft ? { text: s.draft.text, attachments: attachmentsOf(s.draft.attachments) } : null;
+    return { type: "reset", session, items: this.views(s, s.items.slice(this.first - s.first)), first: this.first, more: this.hasMore(s), draft };
   }
 
   /** The page before the first item that the view has. */
   earlier(s: Snapshot, before: number): ToView {
-    const from = Math.max(0, before - PAGE);
-    const items = this.views(s, s.items.slice(from, before));
+    const from = Math.max(s.first, before - PAGE);
+    const items = this.views(s, s.items.slice(from - s.first, Math.max(0, before - s.first)));
     this.first = Math.min(this.first, from);
-    return { type: "earlier", items, first: from };
+    return { type: "earlier", items, first: from, more: this.hasMore(s) };
   }
 
   /** What changed since the last message; undefined when the view has it all. */
@@ -52,6 +54,10 @@ export class Feed {
     this.sentSession = told;
     if (whole.length === 0 && appends.length === 0 && !isNew) return undefined;
     return { type: "update", session: isNew ? session : null, items: this.views(s, whole), appends };
+  }
+
+  private hasMore(s: Snapshot): boolean {
+    return this.first > s.first || s.more;
   }
 
   private views(s: Snapshot, items: readonly Item[]) {

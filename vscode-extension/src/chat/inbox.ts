@@ -1,14 +1,19 @@
 // What the user does in the chat, as requests of the session and commands of the editor.
-import { isAbsolute, join } from "node:path";
 import * as vscode from "vscode";
 import type { InputPart } from "../protocol";
+import type { QueueChange } from "../protocol_chat";
 import type { ReviewActions } from "../review/actions";
 import type { Sessions } from "../session";
 import type { Terminals } from "../terminal";
 import type { FromView, HostCommand, ToView } from "../webview/messages";
+import type { Catalog } from "./catalog";
+import { openFile, openLink } from "./links";
+import type { Offers } from "./offers";
+import { type ClientCommandName, isMode, parseSlash } from "./slash";
 
-type Message = Exclude<FromView, { type: "ready" | "earlier" }>;
+export type Message = Exclude<FromView, { type: "ready" | "earlier" | "drawn" | "draft" }>;
 type Submit = Extract<FromView, { type: "submit" }>;
+type Allow = Extract<FromView, { type: "allow" }>;
 
 const COMMANDS: Record<HostCommand, string> = {
   newSession: "agentLs.newSession",
@@ -25,21 +30,44 @@ export class Inbox {
     private readonly sessions: Sessions,
     private readonly review: ReviewActions,
     private readonly terminals: Terminals,
+    private readonly catalog: Catalog,
+    private readonly offers: Offers,
   ) {}
 
   /** Does what was asked; the answer, if any, goes back to the view. */
   async take(message: Message): Promise<ToView | undefined> {
+    const { sessions } = this;
     switch (message.type) {
       case "submit":
         return this.submit(message);
+      case "offer":
+        return { type: "offers", request: message.request, offers: await this.offers.offers(message.trigger, message.query) };
+      case "choose": {
+        const attachment = await this.offers.choose(message.token);
+        return attachment && { type: "attach", attachment };
+      }
+      case "models":
+        return { type: "models", models: await this.catalog.models() };
       case "stop":
-        await this.sessions.interrupt();
+        await sessions.interrupt();
         break;
       case "unsteer":
-        await this.sessions.unsteer(message.steerId);
+        await sessions.unsteer(message.steerId);
+        break;
+      case "editQueued":
+        await this.editQueued(message.queuedId, message.text);
+        break;
+      case "moveQueued":
+        await this.queue({ move: { queuedId: message.queuedId, ...(message.before !== null && { before: message.before }) } });
+        break;
+      case "removeQueued":
+        await this.queue({ remove: message.queuedId });
+        break;
+      case "startQueued":
+        await this.queue({ startNow: message.queuedId });
         break;
       case "allow":
-        await this.allow(message.requestId, message.ruleId);
+        await this.allow(message);
         break;
       case "deny":
         await this.deny(message.requestId, message.reason);
@@ -48,16 +76,19 @@ export class Inbox {
         await this.review.judge(message.hunkIds, message.verdict);
         break;
       case "openFile":
-        await openFile(message.target, this.sessions.snapshot.session.workspaceFolder);
+        await openFile(message.target, sessions.snapshot.session.workspaceFolder);
+        break;
+      case "openLink":
+        await openLink(message.url);
         break;
       case "terminal":
         this.terminals.show(message.callId);
         break;
       case "kill":
-        await this.sessions.kill(message.terminalId);
+        await sessions.kill(message.terminalId);
         break;
-      case "mode":
-        await this.sessions.configure({ mode: message.mode });
+      case "configure":
+        await sessions.configure(message.configuration);
         break;
       case "command":
         await vscode.commands.executeCommand(COMMANDS[message.command]);
@@ -67,33 +98,71 @@ export class Inbox {
   }
 
   private async submit({ text, attachments, how }: Submit): Promise<ToView | undefined> {
+    const slash = text.startsWith("/") ? parseSlash(text, await this.catalog.commands()) : { kind: "text" as const };
+    if (slash.kind === "client") return this.run(slash.name, slash.words);
     const input: InputPart[] = attachments.map(({ part }) => part);
-    if (text.trim() !== "") input.push({ type: "text", text });
+    if (slash.kind === "server") input.push({ type: "command", name: slash.name, ...(slash.words !== "" && { arguments: slash.words }) });
+    else if (text.trim() !== "") input.push({ type: "text", text });
     if (input.length === 0 || (await this.sessions.submit(input, how))) return undefined;
     return { type: "unsent", text, attachments };
   }
 
-  private async allow(requestId: string, ruleId: string | null): Promise<void> {
+  /** A slash command of this editor. */
+  private async run(name: ClientCommandName, words: string): Promise<ToView | undefined> {
+    const { sessions } = this;
+    switch (name) {
+      case "new":
+        await vscode.commands.executeCommand(COMMANDS.newSession);
+        break;
+      case "sessions":
+        await vscode.commands.executeCommand(COMMANDS.sessions);
+        break;
+      case "stop":
+        await sessions.interrupt();
+        break;
+      case "keep":
+        await vscode.commands.executeCommand(COMMANDS.keepAll);
+        break;
+      case "undo":
+        await vscode.commands.executeCommand(COMMANDS.undoAll);
+        break;
+      case "model":
+        if (words === "") return { type: "pickModel" };
+        await sessions.configure({ model: words });
+        break;
+      case "mode":
+        if (isMode(words)) await sessions.configure({ mode: words });
+        else sessions.say("warn", "There is no such mode.", "Write /mode with plan, ask, edits or full.");
+        break;
+    }
+    return undefined;
+  }
+
+  private async queue(change: QueueChange): Promise<void> {
+    await this.sessions.ofCurrent("agent/queue", (keys) => ({ ...keys, ...change }));
+  }
+
+  private async editQueued(queuedId: string, text: string): Promise<void> {
+    const item = this.sessions.snapshot.queue.find((each) => each.queuedId === queuedId);
+    // What is attached stays attached.
+    const attached = (item?.input ?? []).filter((part) => part.type !== "text");
+    await this.queue({ edit: { queuedId, input: [...attached, { type: "text", text }] } });
+  }
+
+  private async allow({ requestId, ruleId, command }: Allow): Promise<void> {
     const item = this.sessions.snapshot.requests.get(requestId);
     const rule = item?.request.rules.find((each) => each.id === ruleId);
-    if (item) await this.sessions.approve(item, { decision: "allow", ...(rule && { scope: rule.scope, ruleId: rule.id }) });
+    const changed = command !== undefined && command !== item?.request.effect.command;
+    if (!item) return;
+    await this.sessions.approve(item, {
+      decision: "allow",
+      ...(rule && { scope: rule.scope, ruleId: rule.id }),
+      ...(changed && { replacement: { command } }),
+    });
   }
 
   private async deny(requestId: string, reason: string): Promise<void> {
     const item = this.sessions.snapshot.requests.get(requestId);
     if (item) await this.sessions.approve(item, { decision: "deny", ...(reason !== "" && { reason }) });
-  }
-}
-
-/** A file that the user clicked on: a uri, or a path as the model wrote it, with a line or without. */
-async function openFile(target: string, folder: string | undefined): Promise<void> {
-  const [, name = target, line] = /^(.*?)(?:(?::|#L)(\d+))?(?:[:-].*)?$/s.exec(target.replace(/^file:\/\//, "")) ?? [];
-  const base = folder?.startsWith("file:") === true ? vscode.Uri.parse(folder).fsPath : "";
-  const uri = target.startsWith("file:") ? vscode.Uri.parse(target) : vscode.Uri.file(isAbsolute(name) ? name : join(base, name));
-  const at = new vscode.Position(line === undefined ? 0 : Math.max(0, Number(line) - 1), 0);
-  try {
-    await vscode.window.showTextDocument(uri, { preview: true, ...(line !== undefined && { selection: new vscode.Range(at, at) }) });
-  } catch {
-    void vscode.window.setStatusBarMessage(`agent-ls: cannot open ${name}`, 4000);
   }
 }

@@ -9,6 +9,8 @@ export function page(webview: vscode.Webview, folder: vscode.Uri, nonce: string)
     `style-src ${webview.cspSource}`,
     `font-src ${webview.cspSource}`,
     "img-src data:", // pictures that the user pasted
+    "base-uri 'none'",
+    "form-action 'none'",
   ].join("; ");
   return `<!DOCTYPE html>
 <html lang="en">

@@ -1,17 +1,20 @@
-// The chat view: sends the webview what changed, at most once a frame, and hands on what the user does there.
+// The chat view: sends the webview what changed, never faster than it draws, and hands on what the user does there.
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import type { Ctx } from "../ctx";
 import { inBackground } from "../logger";
+import type { Draft } from "../protocol_chat";
 import type { Change } from "../seams";
-import type { Attachment, FromView, ToView } from "../webview/messages";
+import type { Attachment, DraftView, FromView, ToView } from "../webview/messages";
+import { Drafts } from "./drafts";
 import { Feed } from "./feed";
-import type { Inbox } from "./inbox";
+import type { Inbox, Message } from "./inbox";
 import { page } from "./page";
 
 export const VIEW_ID = "agentLs.chat";
 
 const FRAME_MS = 16;
+const DRAFT_KEY = "agentLs.draft"; // of the prompt while there is no session
 
 /** A path as people read it; the workspace folder itself by its name. */
 function relative(path: string): string {
@@ -22,9 +25,13 @@ function relative(path: string): string {
 export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable {
   private view: vscode.WebviewView | undefined;
   private isReady = false;
+  /** The page is still drawing what it was sent last. What changes meanwhile is sent in one piece. */
+  private isDrawing = false;
   private timer: NodeJS.Timeout | undefined;
   private waiting: ToView[] = [];
+  private shownId: string | undefined;
   private readonly feed = new Feed({ relative });
+  private readonly drafts = new Drafts((draft) => { this.keepDraft(draft); });
   private readonly subscriptions: { dispose(): void }[];
   /** Called when the view is shown for the first time. */
   onFirstShow: () => void = () => undefined;
@@ -33,6 +40,8 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     private readonly ctx: Ctx,
     private readonly inbox: Inbox,
   ) {
+    const draft = ctx.extension.workspaceState.get<Draft>(DRAFT_KEY);
+    if (draft) ctx.sessions.snapshot.draft = draft;
     this.subscriptions = [
       vscode.window.registerWebviewViewProvider(VIEW_ID, this),
       ctx.sessions.listen((change) => { this.take(change); }),
@@ -49,6 +58,7 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     const folder = vscode.Uri.joinPath(this.ctx.extension.extensionUri, "out", "webview");
     view.webview.options = { enableScripts: true, localResourceRoots: [folder] };
     view.webview.onDidReceiveMessage((message: FromView) => { this.receive(message); });
+    view.onDidChangeVisibility(() => { if (!view.visible) this.isReady = false; }); // its page is gone until it is shown again
     view.onDidDispose(() => {
       this.view = undefined;
       this.isReady = false;
@@ -67,47 +77,88 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     this.later({ type: "attach", attachment });
   }
 
+  /** Keeps at once what is written but not sent. */
+  flush(): void {
+    this.drafts.flush();
+  }
+
   dispose(): void {
+    this.flush();
     clearTimeout(this.timer);
     for (const subscription of this.subscriptions) subscription.dispose();
   }
 
   private take({ switched, sessionId }: Change): void {
-    if (switched === true && this.isReady) this.post(this.feed.reset(this.ctx.sessions.snapshot));
-    else if (sessionId === this.ctx.sessions.currentId) this.schedule();
+    const { currentId } = this.ctx.sessions;
+    if (switched === true && this.isReady) this.reset();
+    else if (sessionId === currentId) this.schedule();
   }
 
   private schedule(): void {
     // The first change goes soon, those within the same frame with it.
-    if (!this.isReady) return;
+    if (!this.isReady || this.isDrawing) return;
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
-      const update = this.feed.update(this.ctx.sessions.snapshot);
-      if (update) this.post(update);
+      const update = this.isReady ? this.feed.update(this.ctx.sessions.snapshot) : undefined;
+      if (update) this.draw(update);
     }, FRAME_MS);
   }
 
   private receive(message: FromView): void {
     if (message.type === "ready") this.ready();
-    else if (message.type === "earlier") this.post(this.feed.earlier(this.ctx.sessions.snapshot, message.before));
-    else inBackground(this.ctx.log, this.handOn(message));
-  }
-
-  private async handOn(message: Parameters<Inbox["take"]>[0]): Promise<void> {
-    const unsent = await this.inbox.take(message);
-    if (unsent) this.post(unsent);
+    else if (message.type === "drawn") this.drawn();
+    else if (message.type === "draft") this.drafts.take(message);
+    else inBackground(this.ctx.log, message.type === "earlier" ? this.earlier(message.before) : this.handOn(message));
   }
 
   private ready(): void {
     this.isReady = true;
-    this.post(this.feed.reset(this.ctx.sessions.snapshot));
+    this.reset();
     for (const message of this.waiting.splice(0)) this.post(message);
+  }
+
+  private drawn(): void {
+    this.isDrawing = false;
+    this.schedule();
+  }
+
+  private reset(): void {
+    const { snapshot, currentId } = this.ctx.sessions;
+    this.flush();
+    this.shownId = currentId;
+    const message = this.feed.reset(snapshot);
+    if (message.type === "reset") this.drafts.replace(message.draft ?? { text: "", attachments: [] });
+    this.draw(message);
+  }
+
+  private async earlier(before: number): Promise<void> {
+    const { sessions } = this.ctx;
+    if (before <= sessions.snapshot.first) await sessions.earlier();
+    this.post(this.feed.earlier(sessions.snapshot, before));
+  }
+
+  private async handOn(message: Message): Promise<void> {
+    const answer = await this.inbox.take(message);
+    if (answer) this.post(answer);
+  }
+
+  private keepDraft({ text, attachments }: DraftView): void {
+    const draft: Draft = { text, attachments: attachments.map(({ part }) => part) };
+    this.ctx.sessions.keepDraft(draft, this.shownId);
+    if (this.shownId !== undefined) return;
+    const kept = text === "" && attachments.length === 0 ? undefined : draft;
+    inBackground(this.ctx.log, this.ctx.extension.workspaceState.update(DRAFT_KEY, kept));
   }
 
   /** Now, or when the page is there. */
   private later(message: ToView): void {
     if (this.isReady) this.post(message);
     else this.waiting.push(message);
+  }
+
+  private draw(message: ToView): void {
+    this.isDrawing = true;
+    this.post(message);
   }
 
   private post(message: ToView): void {

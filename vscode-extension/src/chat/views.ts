@@ -1,9 +1,11 @@
 // Items of a snapshot as the webview is given them: plain data, cut where it would be too long to show. Pure.
-import type { ApprovalItem, FileItem, Item, Snapshot, TextItem, ToolItem } from "../items";
+import { END_WORDS } from "../folds";
+import type { ApprovalItem, EndItem, FileItem, Item, Snapshot, TextItem, ToolItem } from "../items";
 import type { HunkState } from "../protocol";
 import { isOpen } from "../review/model";
 import { activity } from "../snapshot";
-import type { ApprovalView, FileView, ItemView, SessionView, TextView, ToolView } from "../webview/messages";
+import type { ApprovalView, EndView, FileView, ItemView, SessionView, TextView, ToolView } from "../webview/messages";
+import { attachmentsOf } from "./labels";
 
 const RUNNING_TAIL_CHARS = 2_000; // the last lines of a running command
 const HALF_OUTPUT_CHARS = 8_000; // of a done one, at each end
@@ -51,7 +53,7 @@ function tool(item: ToolItem, s: Snapshot): ToolView {
     arguments: item.arguments.text.slice(0, HALF_OUTPUT_CHARS),
     outcome: outcome(item),
     hasTerminal: terminalId !== undefined,
-    killable: background && terminal?.running === true ? terminal.id : null,
+    killable: terminal?.running === true ? terminal.id : null,
   };
 }
 
@@ -94,6 +96,16 @@ function approval(item: ApprovalItem, context: ViewContext): ApprovalView {
   };
 }
 
+function end({ kind, id, index, turnId, reason, files }: EndItem, s: Snapshot, context: ViewContext): EndView {
+  const open = [...s.hunks.values()].filter((hunk) => hunk.turnId === turnId && isOpen(hunk.state));
+  return {
+    kind, id, index,
+    text: END_WORDS[reason] ?? "",
+    files: files.map((each) => ({ ...each, path: context.relative(each.path) })),
+    openIds: open.map((hunk) => hunk.id),
+  };
+}
+
 export function itemView(item: Item, s: Snapshot, context: ViewContext): ItemView {
   switch (item.kind) {
     case "text":
@@ -105,6 +117,8 @@ export function itemView(item: Item, s: Snapshot, context: ViewContext): ItemVie
       return file(item, s, context);
     case "approval":
       return approval(item, context);
+    case "end":
+      return end(item, s, context);
     case "user":
     case "steer":
     case "retry":
@@ -126,8 +140,9 @@ export function sessionView(s: Snapshot): SessionView {
     mode: session.mode ?? "ask",
     isWalkthrough: session.isWalkthrough ?? false,
     readOnly: session.access === "readOnly",
-    queue: s.queue,
+    queue: s.queue.map(({ queuedId, text: words, input = [] }) => ({ queuedId, text: words, attached: attachmentsOf(input).map(({ label }) => label) })),
     usage: s.usage ?? null,
+    plan: s.plan ?? null,
     hunks: { files: new Set(open.map((hunk) => hunk.uri)).size, count: open.length },
   };
 }

@@ -3,6 +3,8 @@ import { diffElement } from "./diff";
 import { h, icon, textButton } from "./dom";
 import type { ApprovalView, FromView } from "./messages";
 
+type Send = (message: FromView) => void;
+
 const SCOPES: Readonly<Record<string, string>> = { once: "once", turn: "for this turn", session: "for this session" };
 
 function question(item: ApprovalView): string {
@@ -11,9 +13,7 @@ function question(item: ApprovalView): string {
 }
 
 function effect(item: ApprovalView): (HTMLElement | null)[] {
-  if (item.command !== "") {
-    return [h("pre", { class: "command", tabindex: 0 }, item.command), item.where === "" ? null : h("p", { class: "dim" }, item.where)];
-  }
+  if (item.command !== "") return [item.where === "" ? null : h("p", { class: "dim" }, item.where)];
   if (item.files.length === 0 && item.paths.length === 0) return [h("p", {}, item.summary)];
   const files = item.files.map(({ path, action, diff }) =>
     h("div", {}, h("p", {}, `${action} `, h("code", {}, path)), diff === "" ? null : diffElement(diff, `Change of ${path}`)));
@@ -26,33 +26,95 @@ function ruleLabel({ label, scope }: ApprovalView["rules"][number]): string {
   return told.includes(`this ${scope}`) ? told : `${told} (${words})`;
 }
 
-function answers(item: ApprovalView, send: (message: FromView) => void): HTMLElement {
+/** The command as it is asked about, or as the user writes it instead. */
+class Command {
+  readonly element = h("div");
+  private readonly field: HTMLTextAreaElement;
+  private isEdited = false;
+
+  constructor(
+    private readonly command: string,
+    private readonly onChange: () => void,
+    onRun: () => void,
+  ) {
+    this.field = h("textarea", { class: "command", "aria-label": "The command to run instead", spellcheck: "false" });
+    this.field.addEventListener("keydown", (event) => {
+      if (event.isComposing) return;
+      if (event.key === "Escape") this.edit(false);
+      else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) onRun();
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+    this.draw();
+  }
+
+  /** What the user made of it; undefined: nothing. */
+  get replacement(): string | undefined {
+    return this.isEdited && this.field.value.trim() !== "" ? this.field.value : undefined;
+  }
+
+  get isEditing(): boolean {
+    return this.isEdited;
+  }
+
+  edit(on: boolean): void {
+    this.isEdited = on;
+    this.draw();
+    this.onChange();
+    if (on) this.field.focus();
+  }
+
+  private draw(): void {
+    this.field.value = this.command;
+    this.field.rows = Math.min(12, this.command.split("\n").length + 1);
+    this.element.replaceChildren(this.isEdited ? this.field : h("pre", { class: "command", tabindex: 0, "aria-label": "The command" }, this.command));
+  }
+}
+
+function answers(item: ApprovalView, send: Send): readonly [Command | null, HTMLElement] {
   const requestId = item.id;
   const reason = h("input", { type: "text", class: "reason", "aria-label": "Reason for the model, when you deny", placeholder: "Reason, when you deny" });
   const deny = () => { send({ type: "deny", requestId, reason: reason.value.trim() }); };
   reason.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.isComposing) deny();
   });
-  const rules = item.rules.map((rule) =>
-    textButton(ruleLabel(rule), () => { send({ type: "allow", requestId, ruleId: rule.id }); }, { class: "secondary" }));
-  const once = textButton("Allow Once", () => { send({ type: "allow", requestId, ruleId: null }); }, { class: "primary" });
-  return h("div", { class: "answers" }, once, ...rules, h("div", { class: "deny" }, reason, textButton("Deny", deny, { class: "secondary" })));
+  const allow = (ruleId: string | null) => () => {
+    const replacement = command?.replacement;
+    send({ type: "allow", requestId, ruleId, ...(replacement !== undefined && { command: replacement }) });
+  };
+  const once = textButton("Allow Once", allow(null), { class: "primary", "data-action": "once" });
+  const rules = item.rules.map((rule) => textButton(ruleLabel(rule), allow(rule.id), { class: "secondary" }));
+  const edit = textButton("Edit…", () => { command?.edit(!command.isEditing); }, { class: "secondary", title: "Run another command instead" });
+  const command = item.command === "" ? null : new Command(item.command, () => {
+    const isEditing = command?.isEditing === true;
+    once.textContent = isEditing ? "Run This Instead" : "Allow Once";
+    edit.textContent = isEditing ? "As It Was" : "Edit…";
+    // A rule was offered for the command that was asked about, not for another.
+    for (const rule of rules) rule.hidden = isEditing;
+    if (!isEditing) edit.focus();
+  }, allow(null));
+  edit.hidden = command === null;
+  const row = h("div", { class: "answers" }, once, ...rules, edit, h("div", { class: "deny" }, reason, textButton("Deny", deny, { class: "secondary" })));
+  return [command, row];
 }
 
-export function approvalElement(item: ApprovalView, send: (message: FromView) => void): HTMLElement {
-  const titleId = `asked-${item.index}`;
+export function approvalElement(item: ApprovalView, send: Send): HTMLElement {
+  const titleId = `asked-${item.id}`;
   if (item.status !== "pending") {
     const isAllowed = item.status === "allow";
     const words = isAllowed ? `Allowed ${SCOPES[item.scope] ?? item.scope}: ` : "Denied: ";
     const reason = item.reason === "" ? null : h("span", { class: "dim" }, ` — “${item.reason}”`);
     return h("article", { class: "approval done" }, icon(isAllowed ? "check" : "circle-slash"), h("span", { class: "dim" }, words), item.summary, reason);
   }
+  const [command, row] = answers(item, send);
   return h(
     "section",
     { class: "approval pending", "aria-labelledby": titleId },
     h("h3", { id: titleId }, icon("question"), question(item)),
+    command?.element,
     ...effect(item),
     item.why === "" ? null : h("p", { class: "dim" }, item.why),
-    answers(item, send),
+    row,
   );
 }

@@ -1,6 +1,7 @@
-// The bars around the transcript: what the session is, what waits to be reviewed, what is queued, and the first words.
+// The bars around the transcript: what the session is, what waits to be reviewed, the plan, and the first words.
 import { h, icon, plural, textButton } from "./dom";
 import type { FromView, HostCommand, SessionView } from "./messages";
+import type { RenderContext } from "./render";
 
 type Send = (message: FromView) => void;
 
@@ -17,7 +18,7 @@ export function header(session: SessionView, toQuestion: () => void): HTMLElemen
   return h(
     "header",
     { id: "session" },
-    h("h2", {}, session.title === "" ? "New session" : session.title),
+    h("h2", { title: session.title }, session.title === "" ? "New session" : session.title),
     ...badges.filter((badge) => badge !== "").map((badge) => h("span", { class: "badge" }, badge)),
     asks,
   );
@@ -28,18 +29,30 @@ export function reviewBar({ hunks }: SessionView, send: Send): HTMLElement | nul
   return h(
     "section",
     { id: "review", "aria-label": "Changes to review" },
-    icon("diff"),
+    icon("diff-multiple"),
     h("span", {}, `${plural(hunks.count, "change")} in ${plural(hunks.files, "file")}`),
     h("span", { class: "grow" }),
-    textButton("Next", command(send, "nextHunk"), { class: "link" }),
-    textButton("Keep All", command(send, "keepAll"), { class: "link" }),
-    textButton("Undo All", command(send, "undoAll"), { class: "link" }),
+    textButton("Next", command(send, "nextHunk"), { class: "link", "data-action": "next" }),
+    textButton("Keep All", command(send, "keepAll"), { class: "link", "data-action": "keep" }),
+    textButton("Undo All", command(send, "undoAll"), { class: "link", "data-action": "undo" }),
   );
 }
 
-export function queueList({ queue }: SessionView): HTMLElement | null {
-  if (queue.length === 0) return null;
-  return h("ol", { id: "queue", "aria-label": "Queued for when it is done" }, ...queue.map(({ text }) => h("li", {}, icon("clock"), text)));
+const STEP_ICONS = { pending: "circle-large-outline", active: "arrow-circle-right", done: "pass-filled" } as const;
+const STEP_WORDS = { pending: "to do", active: "now", done: "done" } as const;
+
+/** The plan while it is being followed; done and idle, it has had its time. */
+export function planBar({ plan, activity }: SessionView, { expanded }: RenderContext): HTMLElement | null {
+  if (!plan || plan.items.length === 0) return null;
+  const done = plan.items.filter(({ status }) => status === "done").length;
+  if (done === plan.items.length && activity !== "working") return null;
+  const now = plan.items.find(({ status }) => status === "active")?.text ?? plan.explanation;
+  const steps = plan.items.map(({ text, status }) =>
+    h("li", { class: status, "aria-current": status === "active" ? "step" : undefined }, icon(STEP_ICONS[status]), h("span", { class: "sr-only" }, `${STEP_WORDS[status]}: `), text));
+  const summary = h("summary", {}, h("strong", {}, "Plan"), h("span", { class: "dim" }, `${done}/${plan.items.length}`), h("span", { class: "now" }, now));
+  const element = h("details", { open: expanded.get("plan") ?? false }, summary, h("ol", {}, ...steps));
+  element.addEventListener("toggle", () => expanded.set("plan", element.open));
+  return h("section", { id: "plan", "aria-label": "Plan" }, element);
 }
 
 export function welcome(send: Send): HTMLElement {
@@ -54,6 +67,6 @@ export function welcome(send: Send): HTMLElement {
       h("li", {}, textButton("Go on with a session…", command(send, "sessions"), { class: "link" })),
       h("li", {}, textButton("Try the walkthrough", command(send, "demo"), { class: "link" }), " — no key needed"),
     ),
-    h("p", { class: "dim" }, h("kbd", {}, "Enter"), " sends, and steers while it works · ", h("kbd", {}, "Shift+Enter"), " new line · ", h("kbd", {}, "Escape"), " stops"),
+    h("p", { class: "dim" }, h("kbd", {}, "Enter"), " sends, and steers while it works · ", h("kbd", {}, "Shift+Enter"), " new line · ", h("kbd", {}, "Escape"), " stops · ", h("kbd", {}, "@"), " names files and more · ", h("kbd", {}, "/"), " commands"),
   );
 }

@@ -1,42 +1,45 @@
 // The prompt: text, attachments, and what sending means while the agent works.
-import { h, icon, iconButton, textButton } from "./dom";
-import type { Attachment, FromView, SessionView } from "./messages";
+import { Chips, droppedFiles, readImage, refusal } from "./chips";
+import { h, iconButton, textButton } from "./dom";
+import { Mentions } from "./mentions";
+import type { Attachment, DraftView, FromView, Offer, SessionView } from "./messages";
+import { Toolbar } from "./toolbar";
 
 type How = Extract<FromView, { type: "submit" }>["how"];
-
-export interface Draft {
-  readonly text: string;
-  readonly attachments: readonly Attachment[];
-}
 
 interface Host {
   readonly send: (message: FromView) => void;
   /** The draft changed: keep it. */
   readonly keep: () => void;
+  /** For the screen reader, and below the prompt. */
+  readonly say: (text: string) => void;
 }
 
 const MAX_HEIGHT_PX = 240;
-const MODES: Readonly<Record<SessionView["mode"], string>> = { plan: "Plan", ask: "Ask", edits: "Edits", full: "Full" };
-const MODE_HELP = "What the agent may do without asking: plan reads only; ask asks before commands and once before edits; edits asks before commands; full asks only for what is never done silently";
 
 export class Composer {
   readonly element: HTMLElement;
-  private readonly input: HTMLTextAreaElement;
-  private readonly chips = h("ul", { class: "chips", "aria-label": "Attached" });
+  readonly toolbar: Toolbar;
+  private readonly input = h("textarea", { rows: 1, "aria-label": "Message to the agent", placeholder: "What should change?" });
+  private readonly chips: Chips;
+  private readonly mentions: Mentions;
   private readonly whileBusy: HTMLElement;
   private readonly sendButton: HTMLButtonElement;
   private readonly stopButton: HTMLButtonElement;
-  private readonly mode = h("select", { "aria-label": "Mode", title: MODE_HELP });
-  private readonly model: HTMLButtonElement;
-  private readonly meter = h("span", { class: "context dim" });
-  private attachments: Attachment[] = [];
+  private readonly problem = h("p", { class: "problem", hidden: true });
   private isBusy = false;
+  private measured = "";
 
   constructor(private readonly host: Host) {
-    this.input = h("textarea", { rows: 1, "aria-label": "Message to the agent", placeholder: "What should change?" });
+    const { send } = host;
+    this.chips = new Chips(() => {
+      host.keep();
+      this.input.focus();
+    });
+    this.mentions = new Mentions(this.input, { send, changed: () => { this.onChange(); }, run: (text) => { send({ type: "submit", text, attachments: [], how: "send" }); } });
+    this.toolbar = new Toolbar(send, () => { this.focus(); });
     this.sendButton = iconButton("send", "Send (Enter)", () => { this.submit("send"); }, { class: "icon send" });
-    this.stopButton = iconButton("debug-stop", "Stop (Escape)", () => { host.send({ type: "stop" }); }, { class: "icon stop" });
-    this.model = textButton("", () => { host.send({ type: "command", command: "configure" }); }, { class: "link model", title: "Model, effort and mode" });
+    this.stopButton = iconButton("debug-stop", "Stop (Escape)", () => { send({ type: "stop" }); }, { class: "icon stop" });
     this.whileBusy = h(
       "div",
       { class: "while-busy" },
@@ -44,27 +47,31 @@ export class Composer {
       textButton("Queue", () => { this.submit("queue"); }, { class: "link", title: "Tell it when it is done (Alt+Enter)" }),
       textButton("Stop and Send", () => { this.submit("stopFirst"); }, { class: "link", title: "Stop it, then tell it (Ctrl+Shift+Enter)" }),
     );
-    for (const [value, label] of Object.entries(MODES)) this.mode.append(h("option", { value }, label));
-    const bar = h("div", { class: "bar" }, this.mode, this.model, this.meter, h("span", { class: "grow" }), this.whileBusy, this.stopButton, this.sendButton);
-    this.element = h("form", { id: "composer" }, this.chips, this.input, bar);
+    const bar = h("div", { class: "bar" }, this.toolbar.element, h("span", { class: "grow" }), this.stopButton, this.sendButton);
+    this.element = h("form", { id: "composer", "aria-label": "Prompt" }, this.mentions.menu.element, this.toolbar.popup, this.chips.element, this.input, this.problem, this.whileBusy, bar);
     this.listen();
   }
 
-  get draft(): Draft {
-    return { text: this.input.value, attachments: this.attachments };
+  get draft(): DraftView {
+    return { text: this.input.value, attachments: this.chips.all };
   }
 
-  restore({ text, attachments }: Draft): void {
+  get attachmentsRevision(): number {
+    return this.chips.revision;
+  }
+
+  restore({ text, attachments }: DraftView): void {
     this.input.value = text;
-    this.attachments = [...attachments];
-    this.grow();
-    this.drawChips();
+    this.chips.set(attachments);
+    this.onShape();
   }
 
   attach(attachment: Attachment): void {
-    this.attachments.push(attachment);
-    this.drawChips();
-    this.host.keep();
+    this.chips.add(attachment);
+  }
+
+  offer(request: number, offers: readonly Offer[]): void {
+    this.mentions.show(request, offers);
   }
 
   focus(): void {
@@ -76,42 +83,40 @@ export class Composer {
     this.input.placeholder = this.isBusy ? "Steer it while it works…" : "What should change?";
     this.input.disabled = this.sendButton.disabled = session.readOnly;
     this.stopButton.hidden = !this.isBusy;
-    this.whileBusy.hidden = !this.isBusy || this.input.value === "";
-    this.mode.value = session.mode;
-    this.mode.disabled = session.id === "";
-    this.model.textContent = [session.model, session.effort].filter((word) => word !== "").join(" · ") || "Model";
-    this.showUsage(session.usage);
-  }
-
-  private showUsage(usage: SessionView["usage"]): void {
-    if (!usage) {
-      this.meter.textContent = "";
-      return;
-    }
-    const percent = Math.round((100 * usage.contextTokens) / Math.max(1, usage.contextWindowTokens));
-    const count = (tokens: number) => tokens.toLocaleString("en");
-    this.meter.textContent = `${percent}%`;
-    this.meter.title = `Context ${count(usage.contextTokens)} of ${count(usage.contextWindowTokens)} tokens. This session: ${count(usage.inputTokens)} in (${count(usage.cacheReadTokens)} from cache), ${count(usage.outputTokens)} out.`;
-    this.meter.setAttribute("aria-label", this.meter.title);
-    this.meter.setAttribute("role", "img");
+    this.toolbar.show(session);
+    this.onShape();
   }
 
   private listen(): void {
-    const { host, input, mode } = this;
-    input.addEventListener("input", () => {
-      this.grow();
-      this.whileBusy.hidden = !this.isBusy || input.value === "";
-      host.keep();
-    });
+    const { input } = this;
+    input.addEventListener("input", () => { this.onChange(); });
     input.addEventListener("keydown", (event) => { this.onKey(event); });
-    input.addEventListener("paste", (event) => { this.takeImages(event, event.clipboardData); });
-    input.addEventListener("drop", (event) => { this.takeImages(event, event.dataTransfer); });
-    mode.addEventListener("change", () => { host.send({ type: "mode", mode: mode.value as SessionView["mode"] }); });
+    input.addEventListener("click", () => { this.mentions.look(); });
+    input.addEventListener("paste", (event) => { this.takeFiles(event, event.clipboardData); });
+    this.element.addEventListener("dragover", (event) => { event.preventDefault(); });
+    this.element.addEventListener("drop", (event) => { this.takeFiles(event, event.dataTransfer); });
     this.element.addEventListener("submit", (event) => { event.preventDefault(); });
   }
 
+  private onChange(): void {
+    this.onShape();
+    this.mentions.look();
+    this.host.keep();
+  }
+
+  private onShape(): void {
+    const { input } = this;
+    const isEmpty = input.value.trim() === "" && this.chips.all.length === 0;
+    this.whileBusy.hidden = !this.isBusy || isEmpty;
+    // Measured only when it can have changed: a stream must not lay out the page for the prompt's sake.
+    if (this.measured === input.value) return;
+    this.measured = input.value;
+    input.style.height = "auto";
+    input.style.height = `${Math.min(input.scrollHeight, MAX_HEIGHT_PX)}px`;
+  }
+
   private onKey(event: KeyboardEvent): void {
-    if (event.isComposing) return;
+    if (event.isComposing || this.mentions.take(event)) return;
     if (event.key === "Escape" && this.isBusy) this.host.send({ type: "stop" });
     if (event.key !== "Enter" || (event.shiftKey && !event.ctrlKey && !event.metaKey)) return;
     event.preventDefault();
@@ -122,47 +127,29 @@ export class Composer {
   private submit(how: How): void {
     const { text, attachments } = this.draft;
     if (this.input.disabled || (text.trim() === "" && attachments.length === 0)) return;
+    this.mentions.close();
+    this.problem.hidden = true;
     this.restore({ text: "", attachments: [] });
-    this.whileBusy.hidden = true;
     this.host.keep();
     this.host.send({ type: "submit", text, attachments, how });
     this.input.focus();
   }
 
-  private grow(): void {
-    this.input.style.height = "auto";
-    this.input.style.height = `${Math.min(this.input.scrollHeight, MAX_HEIGHT_PX)}px`;
-  }
-
-  private drawChips(): void {
-    const remove = (attachment: Attachment) => () => {
-      this.attachments = this.attachments.filter((each) => each !== attachment);
-      this.drawChips();
-      this.host.keep();
-      this.input.focus();
-    };
-    this.chips.replaceChildren(
-      ...this.attachments.map((attachment) =>
-        h("li", {}, icon(attachment.part.type === "image" ? "file-media" : "file-code"), attachment.label, iconButton("close", `Remove ${attachment.label}`, remove(attachment)))),
-    );
-    this.chips.hidden = this.attachments.length === 0;
-  }
-
-  private takeImages(event: Event, data: DataTransfer | null): void {
-    const images = [...(data?.files ?? [])].filter((file) => file.type.startsWith("image/"));
-    if (images.length === 0) return;
+  private takeFiles(event: Event, data: DataTransfer | null): void {
+    if (!data || this.input.disabled) return;
+    const files = [...data.files].filter((file) => file.type.startsWith("image/"));
+    const named = event.type === "drop" && files.length === 0 ? droppedFiles(data) : [];
+    if (files.length === 0 && named.length === 0) return;
     event.preventDefault();
-    for (const file of images) void this.attachImage(file);
+    for (const attachment of named) this.chips.add(attachment);
+    for (const file of files) void this.attachImage(file);
   }
 
   private async attachImage(file: File): Promise<void> {
-    const url = await new Promise<string>((resolve, reject) => {
-      const reader = new FileReader();
-      reader.onload = () => { resolve(reader.result as string); };
-      reader.onerror = () => { reject(new Error(`${file.name} cannot be read`)); };
-      reader.readAsDataURL(file);
-    });
-    const part = { type: "image", mediaType: file.type, data: url.slice(url.indexOf(",") + 1) } as const;
-    this.attach({ label: file.name === "" ? "picture" : file.name, part });
+    const why = refusal({ name: file.name === "" ? "The picture" : file.name, type: file.type, size: file.size });
+    this.problem.hidden = why === undefined;
+    this.problem.textContent = why ?? "";
+    if (why !== undefined) this.host.say(why);
+    else this.chips.add(await readImage(file));
   }
 }

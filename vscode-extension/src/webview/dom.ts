@@ -28,6 +28,11 @@ export function textButton(label: string, onClick: () => void, extra: Props = {}
   return h("button", { type: "button", onClick, ...extra }, label);
 }
 
+/** The element below with that `data-` value; the value may be anything. */
+export function byData(root: Element, name: string, value: string): HTMLElement | undefined {
+  return [...root.querySelectorAll<HTMLElement>(`[data-${name}]`)].find((element) => element.dataset[name] === value);
+}
+
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -1,51 +1,84 @@
 // The chat's page: shows what the extension sends, sends what the user does, keeps draft and scroll over reloads.
-import { header, queueList, reviewBar, welcome } from "./bars";
-import { Composer, type Draft } from "./composer";
+import { Announcer } from "./announce";
+import { header, planBar, reviewBar, welcome } from "./bars";
+import { Composer } from "./composer";
 import { h } from "./dom";
-import type { FromView, ItemView, SessionView, ToView } from "./messages";
+import type { DraftView, FromView, SessionView, ToView } from "./messages";
+import { QueueList } from "./queue";
 import { Transcript } from "./transcript";
 
 interface Kept {
-  readonly draft: Draft;
+  readonly draft: DraftView;
   readonly sessionId: string;
   readonly anchor?: { readonly id: string; readonly offset: number } | undefined;
   readonly expanded: readonly (readonly [string, boolean])[];
 }
 
 const KEEP_MS = 250;
+const NO_DRAFT: DraftView = { text: "", attachments: [] };
 
 const host = acquireVsCodeApi<Kept>();
 const send = (message: FromView) => { host.postMessage(message); };
 const kept = host.getState();
 
 const expanded = new Map<string, boolean>(kept?.expanded ?? []);
-const transcript = new Transcript({ send, expanded });
-const composer = new Composer({ send, keep });
-const said = h("div", { class: "sr-only", role: "status", "aria-live": "polite" });
+const context = { send, expanded };
+const transcript = new Transcript(context);
+const announcer = new Announcer();
+const composer = new Composer({ send, keep: keepDraft, say: (text) => { announcer.say(text); } });
+const queue = new QueueList(send);
 const top = h("div", { id: "top" });
 const bars = h("div", { id: "bars" });
 let session: SessionView | undefined;
+let shownBars = "";
 let keeping: ReturnType<typeof setTimeout> | undefined;
+let toldAttachments = 0;
+let wasTyped = false;
 
 function keep(): void {
-  keeping ??= setTimeout(() => {
-    keeping = undefined;
-    const { text, attachments } = composer.draft;
-    // Pictures are too large to be kept over a reload.
-    const small = attachments.filter(({ part }) => part.type !== "image");
-    host.setState({ draft: { text, attachments: small }, sessionId: session?.id ?? "", anchor: transcript.anchor, expanded: [...expanded] });
-  }, KEEP_MS);
+  clearTimeout(keeping);
+  keeping = undefined;
+  const { text, attachments } = composer.draft;
+  // Pictures are too large to be kept by the editor; the server keeps them.
+  const small = attachments.filter(({ part }) => part.type !== "image");
+  host.setState({ draft: { text, attachments: small }, sessionId: session?.id ?? "", anchor: transcript.anchor, expanded: [...expanded] });
 }
 
-const WORDS: Record<SessionView["activity"], string> = { working: "The agent works.", waiting: "The agent asks you something.", idle: "The agent is done.", closed: "The session is closed." };
+function keepSoon(): void {
+  keeping ??= setTimeout(keep, KEEP_MS);
+}
+
+/** Told at once: a reload may come right after the last key. */
+function tellDraft(isLast: boolean): void {
+  const { text, attachments } = composer.draft;
+  const isSame = toldAttachments === composer.attachmentsRevision;
+  toldAttachments = composer.attachmentsRevision;
+  send({ type: "draft", text, attachments: isSame ? null : attachments, isLast });
+}
+
+function keepDraft(): void {
+  wasTyped = true;
+  tellDraft(false);
+  keep();
+}
+
+function showBars(now: SessionView): void {
+  // Only what these bars show: a stream changes the usage all the time, and a redraw costs the focus.
+  const told = JSON.stringify([now.id, now.title, now.activity, now.readOnly, now.isWalkthrough, now.hunks, now.plan]);
+  if (told === shownBars) return;
+  shownBars = told;
+  const focused = document.activeElement instanceof HTMLElement && bars.contains(document.activeElement) ? document.activeElement.dataset["action"] : undefined;
+  top.replaceChildren(...present(header(now, () => { transcript.toQuestion(); })));
+  bars.replaceChildren(...present(planBar(now, context), reviewBar(now, send)));
+  if (focused !== undefined) bars.querySelector<HTMLElement>(`[data-action="${focused}"]`)?.focus();
+}
 
 function showSession(now: SessionView): void {
-  if (session && session.activity !== now.activity) said.textContent = WORDS[now.activity];
-  const queue = queueList(now);
+  if (session && session.activity !== now.activity) announcer.activity(now.activity);
   session = now;
   composer.show(now);
-  top.replaceChildren(...present(header(now, () => { transcript.toQuestion(); })));
-  bars.replaceChildren(...present(reviewBar(now, send), queue));
+  queue.show(now.queue);
+  showBars(now);
   document.body.classList.toggle("busy", now.activity === "working");
 }
 
@@ -56,29 +89,53 @@ function present(...elements: readonly (HTMLElement | null)[]): HTMLElement[] {
 function showWelcome(): void {
   const shown = document.getElementById("welcome");
   if (!transcript.isEmpty) shown?.remove();
-  else if (!shown) transcript.element.append(welcome(send));
+  else if (!shown) transcript.showInstead(welcome(send));
 }
 
-function announce(items: readonly ItemView[]): void {
-  const asked = items.find((item) => item.kind === "approval" && item.status === "pending");
-  if (asked?.kind === "approval") said.textContent = `The agent asks: ${asked.command === "" ? asked.summary : `run ${asked.command}`}`;
+/** Whose draft the prompt shows now: the page's own when it is of the same session, else the other session's. */
+function showDraft(draft: DraftView | null, before: string | undefined, now: string): void {
+  if (before === undefined) {
+    if (draft && !wasTyped) composer.restore(draft);
+    return;
+  }
+  if (before === now) return;
+  const { text, attachments } = composer.draft;
+  const isCarried = before === "" && !draft && (text !== "" || attachments.length > 0);
+  if (isCarried) tellDraft(false);
+  else composer.restore(draft ?? NO_DRAFT);
+}
+
+/** The next message may come when this one is on the screen. */
+function drawn(): void {
+  requestAnimationFrame(() => { send({ type: "drawn" }); });
+}
+
+function reset({ session: now, items, first, more, draft }: Extract<ToView, { type: "reset" }>): void {
+  const before = session?.id;
+  session = undefined;
+  announcer.forget();
+  showSession(now);
+  showDraft(draft, before, now.id);
+  const anchor = before === undefined && kept?.sessionId === now.id ? kept.anchor : before === now.id ? transcript.anchor : undefined;
+  transcript.reset(items, first, more, () => {
+    if (anchor) transcript.restore(anchor);
+    drawn();
+  });
 }
 
 function receive(message: ToView): void {
   switch (message.type) {
     case "reset":
-      session = undefined;
-      showSession(message.session);
-      transcript.reset(message.items, message.first);
-      if (kept?.anchor && kept.sessionId === message.session.id) transcript.restore(kept.anchor);
+      reset(message);
       break;
     case "update":
       if (message.session) showSession(message.session);
       transcript.update(message.items, message.appends);
-      announce(message.items);
+      announcer.update(message.items, message.appends);
+      drawn();
       break;
     case "earlier":
-      transcript.earlier(message.items, message.first);
+      transcript.earlier(message.items, message.first, message.more);
       break;
     case "attach":
       composer.attach(message.attachment);
@@ -86,17 +143,33 @@ function receive(message: ToView): void {
     case "focus":
       composer.focus();
       break;
+    case "pickModel":
+      composer.toolbar.pickModel();
+      break;
+    case "offers":
+      composer.offer(message.request, message.offers);
+      break;
+    case "models":
+      composer.toolbar.showModels(message.models);
+      break;
     case "unsent":
       // What was typed meanwhile stays, after it.
       composer.restore({ text: [message.text, composer.draft.text].filter((text) => text !== "").join("\n"), attachments: [...message.attachments, ...composer.draft.attachments] });
+      keepDraft();
       break;
   }
   showWelcome();
-  keep();
+  keepSoon();
 }
 
-document.getElementById("app")?.append(top, transcript.element, bars, composer.element, said);
-composer.restore(kept?.draft ?? { text: "", attachments: [] });
-transcript.element.addEventListener("scroll", keep, { passive: true });
+document.getElementById("app")?.append(top, transcript.element, bars, queue.element, composer.element, announcer.element);
+composer.restore(kept?.draft ?? NO_DRAFT);
+transcript.element.addEventListener("scroll", keepSoon, { passive: true, capture: true });
 window.addEventListener("message", ({ data }: MessageEvent<ToView>) => { receive(data); });
+for (const goes of ["pagehide", "beforeunload"]) window.addEventListener(goes, () => { tellDraft(true); keep(); });
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState !== "hidden") return;
+  tellDraft(true);
+  keep();
+});
 send({ type: "ready" });

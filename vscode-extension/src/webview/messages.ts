@@ -1,8 +1,17 @@
 // What the chat's two sides tell each other: the extension (chat/panel.ts) and the webview (main.ts). Shapes only.
-import type { Activity, ApprovalItem, FileItem, NoticeItem, QueueItem, RetryItem, SteerItem, ToolItem, Usage, UserItem } from "../items";
-import type { HunkState, InputPart, Mode, Scope, Verdict } from "../protocol";
+import type { PlanData } from "../events";
+import type { Activity, ApprovalItem, FileItem, NoticeItem, RetryItem, SteerItem, ToolItem, Usage, UserItem } from "../items";
+import type { Configuration, HunkState, InputPart, Mode, Scope, Verdict } from "../protocol";
+import type { ModelsResult, TurnFile } from "../protocol_chat";
 
-/** Whatever the header, the prompt and the bar below it show. */
+/** A message that waits; `attached` is what else goes with its text. */
+export interface QueuedView {
+  readonly queuedId: string;
+  readonly text: string;
+  readonly attached: readonly string[];
+}
+
+/** Whatever the header, the prompt and the bars around it show. */
 export interface SessionView {
   readonly id: string;
   readonly title: string;
@@ -13,8 +22,9 @@ export interface SessionView {
   readonly mode: Mode;
   readonly isWalkthrough: boolean;
   readonly readOnly: boolean;
-  readonly queue: readonly QueueItem[];
+  readonly queue: readonly QueuedView[];
   readonly usage: Usage | null;
+  readonly plan: PlanData | null;
   readonly hunks: { readonly files: number; readonly count: number };
 }
 
@@ -45,6 +55,16 @@ export interface FileView extends Pick<FileItem, "kind" | "id" | "index" | "uri"
   readonly openIds: readonly string[];
 }
 
+/** The end of a turn: why, when that is worth a word, and what it changed. */
+export interface EndView {
+  readonly kind: "end";
+  readonly id: string;
+  readonly index: number;
+  readonly text: string;
+  readonly files: readonly TurnFile[];
+  readonly openIds: readonly string[];
+}
+
 export interface AskedFile {
   readonly path: string;
   readonly action: string;
@@ -63,25 +83,56 @@ export interface ApprovalView extends Pick<ApprovalItem, "kind" | "id" | "index"
   readonly scope: Scope;
 }
 
-export type ItemView = UserItem | SteerItem | RetryItem | NoticeItem | TextView | ToolView | FileView | ApprovalView;
+export type ItemView = UserItem | SteerItem | RetryItem | NoticeItem | TextView | ToolView | FileView | ApprovalView | EndView;
 
 export interface Attachment {
   readonly label: string;
   readonly part: InputPart;
 }
 
+/** What is written but not sent. */
+export interface DraftView {
+  readonly text: string;
+  readonly attachments: readonly Attachment[];
+}
+
+/** One thing that `@` or `/` offers. Choosing it puts `insert` into the prompt; `token` brings what it attaches. */
+export interface Offer {
+  readonly icon: string;
+  readonly label: string;
+  readonly detail: string;
+  readonly insert: string;
+  /** null: nothing is attached. */
+  readonly token: string | null;
+  /** A command of this editor that needs no words: it is done when it is chosen. */
+  readonly runs: boolean;
+}
+
+export interface Append {
+  readonly id: string;
+  readonly text: string;
+  readonly open: boolean;
+}
+
 export type ToView =
-  /** All anew. `first`: items before that index are not sent until asked for. */
-  | { readonly type: "reset"; readonly session: SessionView; readonly items: readonly ItemView[]; readonly first: number }
+  /** All anew. `first`: items before that index are not sent until asked for; `more`: there are such. */
   | {
-      readonly type: "update";
-      readonly session: SessionView | null;
+      readonly type: "reset";
+      readonly session: SessionView;
       readonly items: readonly ItemView[];
-      readonly appends: readonly { readonly id: string; readonly text: string; readonly open: boolean }[];
+      readonly first: number;
+      readonly more: boolean;
+      readonly draft: DraftView | null;
     }
-  | { readonly type: "earlier"; readonly items: readonly ItemView[]; readonly first: number }
+  | { readonly type: "update"; readonly session: SessionView | null; readonly items: readonly ItemView[]; readonly appends: readonly Append[] }
+  | { readonly type: "earlier"; readonly items: readonly ItemView[]; readonly first: number; readonly more: boolean }
   | { readonly type: "attach"; readonly attachment: Attachment }
   | { readonly type: "focus" }
+  /** Opens the list of models, as `/model` asks. */
+  | { readonly type: "pickModel" }
+  | { readonly type: "offers"; readonly request: number; readonly offers: readonly Offer[] }
+  /** null: the server does not tell. */
+  | { readonly type: "models"; readonly models: ModelsResult | null }
   /** The message did not arrive: it goes back into the prompt. */
   | { readonly type: "unsent"; readonly text: string; readonly attachments: readonly Attachment[] };
 
@@ -89,15 +140,28 @@ export type HostCommand = "newSession" | "sessions" | "demo" | "configure" | "ne
 
 export type FromView =
   | { readonly type: "ready" }
+  /** The last reset or update is on the screen: the next one may come. */
+  | { readonly type: "drawn" }
   | { readonly type: "submit"; readonly text: string; readonly attachments: readonly Attachment[]; readonly how: "send" | "queue" | "stopFirst" }
+  /** `attachments`: null when they are as they were told last. `isLast`: the page goes away, keep it now. */
+  | { readonly type: "draft"; readonly text: string; readonly attachments: readonly Attachment[] | null; readonly isLast: boolean }
+  | { readonly type: "offer"; readonly request: number; readonly trigger: "@" | "/"; readonly query: string }
+  | { readonly type: "choose"; readonly token: string }
   | { readonly type: "stop" }
   | { readonly type: "unsteer"; readonly steerId: string }
-  | { readonly type: "allow"; readonly requestId: string; readonly ruleId: string | null }
+  | { readonly type: "editQueued"; readonly queuedId: string; readonly text: string }
+  | { readonly type: "moveQueued"; readonly queuedId: string; readonly before: string | null }
+  | { readonly type: "removeQueued"; readonly queuedId: string }
+  | { readonly type: "startQueued"; readonly queuedId: string }
+  /** `command`: what the user made of the command that was asked about. */
+  | { readonly type: "allow"; readonly requestId: string; readonly ruleId: string | null; readonly command?: string }
   | { readonly type: "deny"; readonly requestId: string; readonly reason: string }
   | { readonly type: "review"; readonly hunkIds: readonly string[]; readonly verdict: Verdict }
   | { readonly type: "openFile"; readonly target: string }
+  | { readonly type: "openLink"; readonly url: string }
   | { readonly type: "terminal"; readonly callId: string }
   | { readonly type: "kill"; readonly terminalId: string }
   | { readonly type: "earlier"; readonly before: number }
-  | { readonly type: "mode"; readonly mode: Mode }
+  | { readonly type: "models" }
+  | { readonly type: "configure"; readonly configuration: Configuration }
   | { readonly type: "command"; readonly command: HostCommand };

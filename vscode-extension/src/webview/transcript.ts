@@ -1,82 +1,102 @@
 // The transcript: elements by item, texts that grow, and a scroll position that stays where the user put it.
-import { h, textButton } from "./dom";
-import { StreamedMarkdown } from "./markdown";
-import type { ItemView, TextView } from "./messages";
+import { byData, h, iconButton, textButton } from "./dom";
+import type { Append, ItemView, TextView } from "./messages";
 import { type RenderContext, itemElement } from "./render";
+import { StreamedMarkdown } from "./stream";
+import { ToolCard } from "./tool_card";
 
 const NEAR_END_PX = 40;
-const MAX_ITEMS = 400; // kept in the page; earlier ones are asked for again
+const NEAR_START_PX = 600;
+const MAX_ITEMS = 300; // kept in the page while its end is shown; earlier ones are asked for again
+const AT_ONCE = 20; // items of a page that are drawn at once, the newest; the others a little at a time
+const SLICE_MS = 12;
 
 interface Shown {
   readonly index: number;
   element: HTMLElement;
   stream?: StreamedMarkdown;
+  card?: ToolCard;
 }
 
 export class Transcript {
   readonly element: HTMLElement;
   private readonly shown = new Map<string, Shown>();
+  private readonly list: HTMLElement;
   private readonly more: HTMLElement;
   private readonly content: HTMLElement;
+  private readonly toEndButton: HTMLElement;
   private first = 0;
+  private hasMore = false;
+  private isAsking = false;
+  /** Drawing in slices; a new reset makes the ones before stop. */
+  private drawing = 0;
   /** At the end, and to stay there: whatever grows, until the user scrolls away. */
   private sticks = true;
 
   constructor(private readonly context: RenderContext) {
-    const askMore = () => { context.send({ type: "earlier", before: this.first }); };
-    this.more = h("div", { class: "more", hidden: true }, textButton("Show Earlier", askMore, { class: "link" }));
-    // Not live: a screen reader would read every piece of a stream; main.ts says what matters.
-    this.element = h("section", { id: "transcript", role: "log", "aria-live": "off", "aria-label": "Conversation", tabindex: 0 });
+    this.more = h("div", { class: "more", hidden: true }, textButton("Show Earlier", () => { this.askMore(); }, { class: "link" }));
+    // Not live: a screen reader would read every piece of a stream; announce.ts says what matters.
+    this.list = h("section", { id: "transcript", role: "log", "aria-live": "off", "aria-label": "Conversation", tabindex: 0 });
     this.content = h("div", {}, this.more);
-    this.element.append(this.content);
-    this.element.addEventListener("scroll", () => { this.sticks = this.isNearEnd; }, { passive: true });
+    this.list.append(this.content);
+    this.toEndButton = iconButton("arrow-down", "Go to the end", () => { this.toEnd(); }, { class: "icon to-end", hidden: true });
+    this.element = h("div", { id: "conversation" }, this.list, this.toEndButton);
+    this.list.addEventListener("scroll", () => { this.onScroll(); }, { passive: true });
     const grown = new ResizeObserver(() => { if (this.sticks) this.toEnd(); });
     grown.observe(this.content);
-    grown.observe(this.element);
-    this.element.addEventListener("click", onClick(context));
+    grown.observe(this.list);
+    this.list.addEventListener("click", onClick(context));
   }
 
   get isEmpty(): boolean {
     return this.shown.size === 0;
   }
 
-  reset(items: readonly ItemView[], first: number): void {
-    this.shown.clear();
-    this.content.replaceChildren(this.more);
-    this.setFirst(first);
-    for (const item of items) this.show(item);
-    this.toEnd();
+  /** What is shown while there is nothing else. */
+  showInstead(element: HTMLElement): void {
+    this.list.append(element);
   }
 
-  earlier(items: readonly ItemView[], first: number): void {
-    const { scrollHeight, scrollTop } = this.element;
-    const made = items.filter((item) => !this.shown.has(item.id)).map((item) => this.make(item));
-    this.more.after(...made.map(({ element }) => element));
-    this.setFirst(first);
-    this.element.scrollTop = scrollTop + this.element.scrollHeight - scrollHeight;
+  /** All anew. `drawn` is called when every item is there. */
+  reset(items: readonly ItemView[], first: number, hasMore: boolean, drawn: () => void): void {
+    this.shown.clear();
+    this.content.replaceChildren(this.more);
+    this.isAsking = false;
+    this.setFirst(first, hasMore);
+    for (const item of items.slice(-AT_ONCE)) this.show(item);
+    this.toEnd();
+    this.drawOlder(items.slice(0, -AT_ONCE), drawn);
+  }
+
+  earlier(items: readonly ItemView[], first: number, hasMore: boolean): void {
+    this.drawOlder(items, () => {
+      this.isAsking = false;
+      this.setFirst(first, hasMore);
+      this.onScroll();
+    });
   }
 
   /** Draws what changed, and stays at the end if it was there. */
-  update(items: readonly ItemView[], appends: readonly { id: string; text: string; open: boolean }[]): void {
+  update(items: readonly ItemView[], appends: readonly Append[]): void {
     for (const item of items) this.show(item);
-    for (const { id, text, open } of appends) this.append(id, text, open);
-    if (this.sticks) {
-      this.trim();
-      this.toEnd();
-    }
+    for (const append of appends) this.append(append);
+    if (!this.sticks) return;
+    this.trim();
+    this.toEnd();
   }
 
   toEnd(): void {
     this.sticks = true;
-    this.element.scrollTop = this.element.scrollHeight;
+    this.toEndButton.hidden = true;
+    this.list.scrollTop = this.list.scrollHeight;
   }
 
   /** The item at the top of the window and how far it is scrolled; undefined: at the end. */
   get anchor(): { id: string; offset: number } | undefined {
     if (this.sticks) return undefined;
-    const top = this.element.scrollTop;
-    for (const [id, { element }] of this.shown) {
-      if (element.offsetTop + element.offsetHeight > top) return { id, offset: top - element.offsetTop };
+    const top = this.list.scrollTop;
+    for (const element of this.content.querySelectorAll<HTMLElement>(":scope > [data-id]")) {
+      if (element.offsetTop + element.offsetHeight > top) return { id: element.dataset["id"] ?? "", offset: top - element.offsetTop };
     }
     return undefined;
   }
@@ -85,49 +105,99 @@ export class Transcript {
     const shown = this.shown.get(anchor.id);
     if (!shown) return;
     this.sticks = false;
-    this.element.scrollTop = shown.element.offsetTop + anchor.offset;
+    this.list.scrollTop = shown.element.offsetTop + anchor.offset;
   }
 
   /** Brings the oldest question into view, and the focus to its first answer. */
   toQuestion(): void {
-    const question = this.element.querySelector<HTMLElement>(".approval.pending");
+    const question = this.list.querySelector<HTMLElement>(".approval.pending");
     question?.scrollIntoView({ block: "center" });
     question?.querySelector("button")?.focus({ preventScroll: true });
   }
 
-  private get isNearEnd(): boolean {
-    const { scrollHeight, scrollTop, clientHeight } = this.element;
-    return scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
+  private onScroll(): void {
+    const { scrollHeight, scrollTop, clientHeight } = this.list;
+    if (clientHeight === 0) return; // nothing is laid out
+    this.sticks = scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
+    this.toEndButton.hidden = this.sticks;
+    if (!this.sticks && scrollTop < NEAR_START_PX) this.askMore();
   }
 
-  private setFirst(first: number): void {
+  private askMore(): void {
+    if (this.isAsking || !this.hasMore) return;
+    this.isAsking = true;
+    this.context.send({ type: "earlier", before: this.first });
+  }
+
+  private setFirst(first: number, hasMore: boolean): void {
     this.first = first;
-    this.more.hidden = first === 0;
+    this.hasMore = hasMore;
+    this.more.hidden = !hasMore;
   }
 
-  private append(id: string, text: string, isOpen: boolean): void {
+  /** Draws items before those that are there, newest first, a little at a time; what is in view does not move. */
+  private drawOlder(items: readonly ItemView[], done: () => void): void {
+    const mine = ++this.drawing;
+    const left = [...items];
+    const slice = () => {
+      if (mine !== this.drawing) return;
+      const startMs = performance.now();
+      const made: HTMLElement[] = [];
+      while (left.length > 0 && performance.now() - startMs < SLICE_MS) {
+        const item = left.pop();
+        if (item && !this.shown.has(item.id)) made.unshift(this.make(item));
+      }
+      this.insertFirst(made);
+      if (left.length > 0) setTimeout(slice, 0);
+      else done();
+    };
+    slice();
+  }
+
+  private insertFirst(elements: readonly HTMLElement[]): void {
+    if (elements.length === 0) return;
+    const top = this.more.nextElementSibling;
+    const before = top?.getBoundingClientRect().top ?? 0;
+    this.more.after(...elements);
+    if (this.sticks) this.toEnd();
+    else if (top) this.list.scrollTop += top.getBoundingClientRect().top - before;
+  }
+
+  private append({ id, text, open }: Append): void {
     const shown = this.shown.get(id);
-    shown?.stream?.append(text, isOpen);
-    shown?.element.classList.toggle("open", isOpen);
-    const label = isOpen ? null : shown?.element.querySelector("summary.thought");
+    shown?.stream?.append(text, open);
+    shown?.element.classList.toggle("open", open);
+    const label = open ? null : shown?.element.querySelector("summary.thought");
     if (label) label.textContent = "Thought";
   }
 
   private show(item: ItemView): void {
     const before = this.shown.get(item.id);
+    if (before?.card && item.kind === "tool") {
+      before.card.update(item);
+      return;
+    }
     const focused = before && focusedAction(before.element);
     const made = this.make(item);
-    if (before) before.element.replaceWith(made.element);
-    else this.content.append(made.element);
-    if (focused !== undefined) made.element.querySelector<HTMLElement>(`[data-action="${focused}"]`)?.focus();
+    if (before) before.element.replaceWith(made);
+    else this.content.append(made);
+    if (focused !== undefined) byData(made, "action", focused)?.focus();
   }
 
-  private make(item: ItemView): Shown {
-    const made = isText(item) ? this.text(item) : { element: itemElement(item, this.context) };
+  private make(item: ItemView): HTMLElement {
+    const made = this.parts(item);
     made.element.dataset["id"] = item.id;
-    const shown: Shown = { index: item.index, ...made };
-    this.shown.set(item.id, shown);
-    return shown;
+    this.shown.set(item.id, { index: item.index, ...made });
+    return made.element;
+  }
+
+  private parts(item: ItemView): Omit<Shown, "index"> {
+    if (isText(item)) return this.text(item);
+    if (item.kind === "tool") {
+      const card = new ToolCard(item, this.context);
+      return { element: card.element, card };
+    }
+    return { element: itemElement(item, this.context) };
   }
 
   private text(item: TextView): { element: HTMLElement; stream: StreamedMarkdown } {
@@ -148,8 +218,9 @@ export class Transcript {
     for (const [id, { element }] of old) {
       element.remove();
       this.shown.delete(id);
+      this.context.expanded.delete(id);
     }
-    this.setFirst((old.at(-1)?.[1].index ?? -1) + 1);
+    this.setFirst((old.at(-1)?.[1].index ?? -1) + 1, true);
   }
 }
 
@@ -166,10 +237,11 @@ function focusedAction(element: HTMLElement): string | undefined {
 function onClick({ send }: RenderContext): (event: Event) => void {
   return (event) => {
     const target = event.target instanceof Element ? event.target : null;
-    const link = target?.closest<HTMLElement>("[data-open]");
+    const link = target?.closest<HTMLElement>("[data-open], [data-link]");
     if (link) {
       event.preventDefault();
-      send({ type: "openFile", target: link.dataset["open"] ?? "" });
+      const { open, link: url } = link.dataset;
+      send(url === undefined ? { type: "openFile", target: open ?? "" } : { type: "openLink", url });
     }
     const code = target?.closest("[data-copy]") ? target.closest(".code")?.querySelector("code") : null;
     if (code) void navigator.clipboard.writeText(code.textContent);

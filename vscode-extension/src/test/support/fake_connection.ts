@@ -1,5 +1,5 @@
 // A server that answers from a table and remembers what it was asked.
-import type { SessionInfo, SubscribeResult } from "../../protocol";
+import type { Notifications, SessionInfo, SubscribeResult } from "../../protocol";
 import type { Method, Requests } from "../../requests";
 import type { Connection } from "../../seams";
 
@@ -12,6 +12,7 @@ type Answers = { [M in Method]?: (params: Requests[M]["params"]) => Requests[M][
 
 export class FakeConnection implements Connection {
   readonly asked: Asked[] = [];
+  readonly told: { readonly method: string; readonly params: unknown }[] = [];
   isRunning = true;
 
   constructor(readonly answers: Answers) {}
@@ -22,6 +23,10 @@ export class FakeConnection implements Connection {
     const answer = this.answers[method] as ((given: Requests[M]["params"]) => Promise<Requests[M]["result"]>) | undefined;
     if (!answer) throw Object.assign(new Error(`nobody answers ${method}`), { data: { kind: "test", hint: "Add an answer." } });
     return answer(params);
+  }
+
+  notify<N extends keyof Notifications>(method: N, params: Notifications[N]): void {
+    this.told.push({ method, params });
   }
 
   methods(): string[] {

@@ -8,7 +8,11 @@ import type { FromView, ToView } from "../../webview/messages";
 const SCRIPT = readFileSync("out/webview/main.js", "utf8");
 
 export class WebviewPage {
+  /** What the user did; what is told by itself is below. */
   readonly sent: FromView[] = [];
+  readonly drafts: Extract<FromView, { type: "draft" }>[] = [];
+  drawn = 0;
+  modelsAsked = 0;
   readonly dom: JSDOM;
   readonly document: Document;
   state: unknown;
@@ -25,12 +29,20 @@ export class WebviewPage {
       ResizeObserver: class { observe(): void { return; } },
       acquireVsCodeApi: () => ({
         // As over the real channel: a copy, not the page's own object.
-        postMessage: (message: FromView) => this.sent.push(structuredClone(message)),
+        postMessage: (message: FromView) => { this.take(structuredClone(message)); },
         getState: () => this.state,
         setState: (now: unknown) => (this.state = now),
       }),
     });
+    this.dom.window.Element.prototype.scrollIntoView = () => undefined;
     this.dom.window.eval(SCRIPT);
+  }
+
+  private take(message: FromView): void {
+    if (message.type === "drawn") this.drawn += 1;
+    else if (message.type === "models") this.modelsAsked += 1;
+    else if (message.type === "draft") this.drafts.push(message);
+    else this.sent.push(message);
   }
 
   receive(message: ToView | undefined): void {

@@ -8,7 +8,7 @@ import { FakeConnection, sessionInfo, subscription } from "../support/fake_conne
 import { delta, recorded } from "../support/golden";
 
 let keys = 0;
-const AROUND: Surroundings = { newKey: () => `key-${++keys}`, folder: () => "file:///w", configuration: () => ({ mode: "ask" }) };
+const AROUND: Surroundings = { newKey: () => `key-${++keys}`, folder: () => "file:///w", configuration: () => ({ mode: "ask" }), log: () => undefined };
 const TEXT = [{ type: "text", text: "hi" }] as const;
 
 function make(answers: FakeConnection["answers"] = {}, around: Partial<Surroundings> = {}) {

@@ -38,14 +38,14 @@ test("a whole session becomes these items", () => {
   const shown = wholeSession().items.map((item) => ("status" in item ? `${item.kind} ${item.status}` : item.kind));
   assert.deepEqual(shown, [
     "user", "reasoning", "text", "tool done", "tool done", "file", "tool done", "approval allow", "steer injected",
-    "steer removed", "retry", "notice", "notice", "notice", "tool failed", "approval deny", "notice", "notice", "notice",
+    "steer removed", "retry", "notice", "notice", "notice", "tool failed", "approval deny", "notice", "end", "notice",
   ]);
 });
 
 test("a whole session keeps what views need", () => {
   const s = wholeSession();
   assert.equal(s.session.title, "Never let the total be negative");
-  const usage = { inputTokens: 1200, outputTokens: 80, cacheReadTokens: 800, contextTokens: 1280, contextWindowTokens: 200000 };
+  const usage = { inputTokens: 1200, outputTokens: 80, cacheReadTokens: 800, contextTokens: 1280, contextWindowTokens: 200000, totalCostUsd: null };
   assert.deepEqual(s.usage, usage);
   assert.equal(s.hunks.get("h1")?.state, "kept");
   assert.deepEqual([s.terminals.get("term1")?.running, s.terminals.get("term1")?.exitCode], [false, 0]);

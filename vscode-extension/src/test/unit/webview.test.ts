@@ -122,7 +122,7 @@ test("an approval takes no focus, and is announced", (t) => {
 test("a change can be kept, undone and opened from its card", (t) => {
   const page = open(t);
   page.show(sessionUntil("file_change"));
-  assert.match(page.find(".file .head").textContent, /shop\/cart\.py\+2−11 to review/);
+  assert.match(page.find(".file .head").textContent, /shop\/cart\.py\+2 −11 to review/);
   page.button("Keep this change of shop/cart.py").click();
   page.button("Undo this change of shop/cart.py").click();
   page.button("shop/cart.py").click();

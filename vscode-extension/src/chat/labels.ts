@@ -1,0 +1,39 @@
+// What an attachment is called, from its part alone: drafts that the server kept have no labels. Pure.
+import type { InputPart } from "../protocol";
+import type { Attachment } from "../webview/messages";
+
+function nameOf(uri: string): string {
+  const name = uri.replace(/\/+$/, "").split("/").at(-1) ?? uri;
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
+/** Undefined: text is no attachment. */
+export function labelOf(part: InputPart): string | undefined {
+  switch (part.type) {
+    case "text":
+      return undefined;
+    case "file":
+      return nameOf(part.uri);
+    case "folder":
+      return `${nameOf(part.uri)}/`;
+    case "selection":
+      return `${nameOf(part.uri)}:${part.startLine + 1}-${Math.max(part.endLine, part.startLine + 1)}`;
+    case "diagnostics":
+      return part.uri === undefined ? "problems" : `problems of ${nameOf(part.uri)}`;
+    case "image":
+      return "picture";
+    case "command":
+      return `/${part.name}`;
+  }
+}
+
+export function attachmentsOf(parts: readonly InputPart[]): Attachment[] {
+  return parts.flatMap((part) => {
+    const label = labelOf(part);
+    return label === undefined ? [] : [{ label, part }];
+  });
+}

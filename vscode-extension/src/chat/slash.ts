@@ -1,0 +1,43 @@
+// What a prompt that begins with a slash means: a command of this editor, one of the server, or plain text. Pure.
+import { type Mode } from "../protocol";
+import { type CommandInfo, MODES } from "../protocol_chat";
+
+interface ClientCommand {
+  readonly description: string;
+  /** What may follow it. */
+  readonly hint?: string;
+}
+
+/** Commands that this editor does by itself; a server's command of the same name comes after them. */
+export const CLIENT_COMMANDS = {
+  new: { description: "Start a new session" },
+  stop: { description: "Stop the agent" },
+  model: { description: "Choose the model", hint: "name" },
+  mode: { description: "What it may do without asking", hint: "plan, ask, edits or full" },
+  keep: { description: "Keep all changes" },
+  undo: { description: "Undo all changes" },
+  sessions: { description: "Go on with another session" },
+} as const satisfies Record<string, ClientCommand>;
+
+export type ClientCommandName = keyof typeof CLIENT_COMMANDS;
+
+export type Slash =
+  | { readonly kind: "client"; readonly name: ClientCommandName; readonly words: string }
+  | { readonly kind: "server"; readonly name: string; readonly words: string }
+  | { readonly kind: "text" };
+
+export function isClientCommand(name: string): name is ClientCommandName {
+  return Object.hasOwn(CLIENT_COMMANDS, name);
+}
+
+export function isMode(word: string): word is Mode {
+  return (MODES as readonly string[]).includes(word);
+}
+
+/** A path or a command that nobody knows is text: it is sent as it is. */
+export function parseSlash(text: string, known: readonly CommandInfo[]): Slash {
+  const [, name = "", words = ""] = /^\/([a-z][\w-]*)(?:\s+([^]*))?$/i.exec(text.trim()) ?? [];
+  if (isClientCommand(name)) return { kind: "client", name, words: words.trim() };
+  if (known.some((command) => command.name === name)) return { kind: "server", name, words: words.trim() };
+  return { kind: "text" };
+}

@@ -1,0 +1,78 @@
+// What is attached to the prompt: lines, files, problems and pictures, each removed with a click or a key.
+import { h, icon, iconButton } from "./dom";
+import type { Attachment } from "./messages";
+
+const ICONS: Readonly<Record<Attachment["part"]["type"], string>> = {
+  text: "note", file: "file", folder: "folder", selection: "selection", image: "file-media", diagnostics: "warning", command: "terminal",
+};
+
+export const IMAGE_TYPES: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+const MAX_IMAGE_BYTES = 5_000_000; // what providers take
+
+/** Why a picture cannot be attached; undefined: it can. */
+export function refusal({ name, type, size }: { readonly name: string; readonly type: string; readonly size: number }): string | undefined {
+  if (!IMAGE_TYPES.includes(type)) return `${name} was not attached: only PNG, JPEG, GIF and WebP pictures can be.`;
+  return size > MAX_IMAGE_BYTES ? `${name} was not attached: it has more than 5 MB.` : undefined;
+}
+
+export class Chips {
+  readonly element = h("ul", { class: "chips", "aria-label": "Attached", hidden: true });
+  private list: Attachment[] = [];
+  /** Counts changes, so that who tells others need not compare. */
+  revision = 0;
+
+  constructor(private readonly changed: () => void) {}
+
+  get all(): readonly Attachment[] {
+    return this.list;
+  }
+
+  set(attachments: readonly Attachment[]): void {
+    this.list = [...attachments];
+    this.draw();
+  }
+
+  add(attachment: Attachment): void {
+    const key = JSON.stringify(attachment.part);
+    if (this.list.some(({ part }) => JSON.stringify(part) === key)) return;
+    this.list.push(attachment);
+    this.draw();
+    this.changed();
+  }
+
+  private draw(): void {
+    this.revision += 1;
+    this.element.replaceChildren(...this.list.map((each) => this.chip(each)));
+    this.element.hidden = this.list.length === 0;
+  }
+
+  private chip(attachment: Attachment): HTMLElement {
+    const { label, part } = attachment;
+    const remove = () => {
+      this.list = this.list.filter((each) => each !== attachment);
+      this.draw();
+      this.changed();
+    };
+    const picture = part.type === "image" && IMAGE_TYPES.includes(part.mediaType) ? h("img", { src: `data:${part.mediaType};base64,${part.data}`, alt: "" }) : icon(ICONS[part.type]);
+    return h("li", { title: label }, picture, h("span", { class: "label" }, label), iconButton("close", `Remove ${label}`, remove));
+  }
+}
+
+/** The picture as the prompt sends it. Rejects when it cannot be read. */
+export async function readImage(file: File): Promise<Attachment> {
+  const url = await new Promise<string>((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => { resolve(reader.result as string); };
+    reader.onerror = () => { reject(new Error(`${file.name} cannot be read`)); };
+    reader.readAsDataURL(file);
+  });
+  const part = { type: "image", mediaType: file.type, data: url.slice(url.indexOf(",") + 1) } as const;
+  return { label: file.name === "" ? "picture" : file.name, part };
+}
+
+/** Files that were dragged here from the editor's explorer or tabs. */
+export function droppedFiles(data: DataTransfer): Attachment[] {
+  const list = data.getData("application/vnd.code.uri-list") || data.getData("text/uri-list");
+  const uris = list.split(/\r?\n/).filter((line) => line.startsWith("file:///"));
+  return uris.map((uri) => ({ label: decodeURIComponent(uri.split("/").at(-1) ?? uri), part: { type: "file", uri } }));
+}

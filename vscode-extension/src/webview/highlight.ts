@@ -1,0 +1,46 @@
+// Colours code after it is shown, a little at a time: text is there at once and the panel never waits for its colours.
+import hljs from "highlight.js/lib/core";
+import { LANGUAGES } from "./languages";
+
+for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
+
+const MAX_CHARS = 20_000; // a longer block stays plain
+const SLICE_MS = 8; // of work in one go
+
+const waiting: HTMLElement[] = [];
+let isScheduled = false;
+
+function isStale(code: HTMLElement): boolean {
+  return !code.isConnected;
+}
+
+function colour(code: HTMLElement): void {
+  const language = code.dataset["language"] ?? "";
+  delete code.dataset["language"];
+  const text = code.textContent;
+  // highlight.js escapes what it is given.
+  if (text.length <= MAX_CHARS && hljs.getLanguage(language)) code.innerHTML = hljs.highlight(text, { language, ignoreIllegals: true }).value;
+}
+
+function work(): void {
+  isScheduled = false;
+  const startMs = performance.now();
+  while (performance.now() - startMs < SLICE_MS) {
+    const code = waiting.shift();
+    if (!code) return;
+    if (!isStale(code)) colour(code);
+  }
+  schedule();
+}
+
+function schedule(): void {
+  if (isScheduled || waiting.length === 0) return;
+  isScheduled = true;
+  setTimeout(work, 0);
+}
+
+/** Queues the code blocks of freshly drawn text. */
+export function highlightLater(root: ParentNode): void {
+  waiting.push(...root.querySelectorAll<HTMLElement>("code[data-language]"));
+  schedule();
+}

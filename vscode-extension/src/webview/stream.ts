@@ -1,0 +1,102 @@
+// Text that grows, drawn as it comes: only its last block is parsed and drawn anew, and an open code block only grows.
+import { highlightLater } from "./highlight";
+import { type Token, draw, parse } from "./markdown";
+
+const LONG_TAIL_CHARS = 8_000; // a list or paragraph that is longer is cut where it may be
+
+/** How often texts were parsed: what a test counts. */
+export const work = { parses: 0 };
+
+interface OpenFence {
+  readonly text: Text;
+  /** Of its first line, and of a line that ends it. */
+  readonly marker: string;
+}
+
+/** Where line `line` of a text begins, in characters. */
+function charOfLine(text: string, line: number): number {
+  let at = 0;
+  for (let i = 0; i < line; i++) at = text.indexOf("\n", at) + 1;
+  return at;
+}
+
+function isBlockStart(token: Token): boolean {
+  return token.level === 0 && token.nesting >= 0 && token.map !== null;
+}
+
+/** Where in a long list its last item begins: what is before it can be a list of its own. */
+function lastItemLine(tokens: readonly Token[]): number {
+  const items = tokens.filter((token) => token.level === 1 && token.type === "list_item_open");
+  return items.length > 1 ? (items.at(-1)?.map?.[0] ?? 0) : 0;
+}
+
+export class StreamedMarkdown {
+  readonly element: HTMLElement;
+  private readonly tail: HTMLElement;
+  private tailText = "";
+  private fence: OpenFence | undefined;
+
+  constructor(className: string) {
+    this.tail = document.createElement("div");
+    this.element = document.createElement("div");
+    this.element.className = className;
+    this.element.append(this.tail);
+  }
+
+  append(text: string, isOpen: boolean): void {
+    const lineStart = this.tailText.lastIndexOf("\n") + 1;
+    this.tailText += text;
+    if (isOpen && this.fence && !this.endsFence(this.fence, lineStart)) {
+      this.fence.text.appendData(text);
+      return;
+    }
+    this.redraw(isOpen);
+  }
+
+  private endsFence({ marker }: OpenFence, from: number): boolean {
+    const escaped = marker.startsWith("~") ? "~" : "`";
+    return new RegExp(`^ {0,3}${escaped}{${marker.length},}[ \\t]*(?:\\n|$)`, "m").test(this.tailText.slice(from));
+  }
+
+  private redraw(isOpen: boolean): void {
+    work.parses += 1;
+    this.fence = undefined;
+    let tokens = parse(this.tailText);
+    const last = isOpen ? tokens.findLastIndex(isBlockStart) : 0;
+    if (last > 0) {
+      this.settle(tokens.slice(0, last), tokens[last]?.map?.[0] ?? 0);
+      tokens = tokens.slice(last);
+    } else if (isOpen && this.tailText.length > LONG_TAIL_CHARS) {
+      const line = lastItemLine(tokens);
+      if (line > 0) {
+        this.settle(parse(this.tailText.slice(0, charOfLine(this.tailText, line))), line);
+        tokens = parse(this.tailText);
+      }
+    }
+    this.tail.replaceChildren(draw(tokens, isOpen));
+    highlightLater(this.tail);
+    if (isOpen) this.watchFence(tokens);
+  }
+
+  /** What does not change any more is drawn for good. */
+  private settle(tokens: Token[], lines: number): void {
+    const done = document.createElement("div");
+    done.append(draw(tokens, false));
+    this.tail.before(done);
+    highlightLater(done);
+    this.tailText = this.tailText.slice(charOfLine(this.tailText, lines));
+  }
+
+  private watchFence(tokens: readonly Token[]): void {
+    const [token] = tokens;
+    if (tokens.length !== 1 || token?.type !== "fence" || !this.tailText.includes("\n")) return;
+    // Indented fences lose the indentation of each line: they are drawn anew.
+    if (!this.tailText.startsWith(token.markup)) return;
+    const text = this.tail.querySelector("code")?.firstChild;
+    const code = this.tail.querySelector("code");
+    const node = text instanceof Text ? text : document.createTextNode("");
+    if (!text) code?.append(node);
+    if (this.endsFence({ text: node, marker: token.markup }, this.tailText.indexOf("\n") + 1)) return;
+    this.fence = { text: node, marker: token.markup };
+  }
+}

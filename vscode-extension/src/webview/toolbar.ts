@@ -1,0 +1,171 @@
+// The bar of the prompt: mode, model, effort, and how full and how dear the session is.
+import { h, textButton } from "./dom";
+import { type Entry, Menu } from "./menu";
+import type { FromView, SessionView } from "./messages";
+import type { ModelsResult } from "../protocol_chat";
+
+type Send = (message: FromView) => void;
+
+const MODES: Readonly<Record<SessionView["mode"], string>> = { plan: "Plan", ask: "Ask", edits: "Edits", full: "Full" };
+const MODE_HELP = "What the agent may do without asking: plan reads only; ask asks before commands and once before edits; edits asks before commands; full asks only for what is never done silently";
+
+function count(tokens: number): string {
+  return tokens.toLocaleString("en");
+}
+
+function short(tokens: number): string {
+  return tokens >= 1_000_000 ? `${tokens / 1_000_000}M` : `${Math.round(tokens / 1000)}k`;
+}
+
+export function cost(usd: number): string {
+  return `$${usd.toFixed(usd < 0.1 ? 3 : 2)}`;
+}
+
+/** The models, by the words that were typed. */
+export function modelEntries({ models, providers }: ModelsResult, words: string, now: SessionView, choose: (provider: string, model: string) => void): Entry[] {
+  const wanted = words.toLowerCase().split(/\s+/);
+  const known = new Map(providers.map((provider) => [provider.id, provider]));
+  const fitting = models.filter(({ provider, id, name }) => wanted.every((word) => `${provider} ${known.get(provider)?.name ?? ""} ${id} ${name}`.toLowerCase().includes(word)));
+  const hasKey = (provider: string) => known.get(provider)?.hasKey ?? true;
+  const inOrder = [...fitting].sort((a, b) => Number(hasKey(b.provider)) - Number(hasKey(a.provider)));
+  return inOrder.map(({ provider, id, name, contextTokens, inputPrice, outputPrice }) => {
+    const facts = [known.get(provider)?.name ?? provider];
+    if (!hasKey(provider)) facts.push(`needs ${known.get(provider)?.keyVariable ?? "a key"}`);
+    if (typeof contextTokens === "number") facts.push(short(contextTokens));
+    if (typeof inputPrice === "number" && typeof outputPrice === "number") facts.push(`$${inputPrice}/$${outputPrice}`);
+    return {
+      icon: hasKey(provider) ? "hubot" : "key", label: name === "" ? id : name, detail: facts.join(" · "),
+      isCurrent: now.provider === provider && now.model === id, choose: () => { choose(provider, id); },
+    };
+  });
+}
+
+export class Toolbar {
+  readonly element: HTMLElement;
+  /** Floats above the bar. */
+  readonly popup: HTMLElement;
+  private readonly mode = h("select", { "aria-label": "Mode", title: MODE_HELP });
+  private readonly effort = h("select", { "aria-label": "Effort", title: "How much the model thinks", hidden: true });
+  private readonly model: HTMLButtonElement;
+  private readonly meter = h("button", { type: "button", class: "meter", "aria-haspopup": "true", "aria-expanded": "false", hidden: true });
+  private readonly facts = h("dl", { class: "facts", hidden: true });
+  private readonly filter = h("input", { type: "text", placeholder: "Model", "aria-label": "Model" });
+  private readonly menu = new Menu(this.filter, "Models");
+  private readonly picker = h("div", { class: "picker", hidden: true }, this.filter, this.menu.element);
+  private models: ModelsResult | null = null;
+  private session: SessionView | undefined;
+
+  constructor(
+    private readonly send: Send,
+    private readonly refocus: () => void,
+  ) {
+    this.model = textButton("Model", () => { this.pickModel(); }, { class: "link model", title: "Model", "aria-haspopup": "listbox" });
+    for (const [value, label] of Object.entries(MODES)) this.mode.append(h("option", { value }, label));
+    this.element = h("div", { class: "settings" }, this.mode, this.model, this.effort, this.meter);
+    this.popup = h("div", { class: "popups" }, this.picker, this.facts);
+    this.mode.addEventListener("change", () => { send({ type: "configure", configuration: { mode: this.mode.value as SessionView["mode"] } }); });
+    this.effort.addEventListener("change", () => { send({ type: "configure", configuration: { effort: this.effort.value } }); });
+    this.meter.addEventListener("click", () => { this.showFacts(this.facts.hidden); });
+    this.meter.addEventListener("keydown", (event) => { if (event.key === "Escape") this.showFacts(false); });
+    this.meter.addEventListener("blur", () => { this.showFacts(false); });
+    this.filter.addEventListener("input", () => { this.list(); });
+    this.filter.addEventListener("keydown", (event) => { this.onKey(event); });
+    this.filter.addEventListener("blur", () => { this.picker.hidden = true; });
+  }
+
+  show(session: SessionView): void {
+    const isNew = this.session?.id !== session.id;
+    this.session = session;
+    this.mode.value = session.mode;
+    this.model.textContent = this.nameOf(session);
+    this.model.setAttribute("aria-label", `Model: ${this.nameOf(session)}`);
+    this.showEfforts(session);
+    this.showUsage(session.usage);
+    // A session has a server: it is asked what it has.
+    if (isNew && session.id !== "") this.send({ type: "models" });
+  }
+
+  /** What the server has to choose from; null: it does not tell, so the editor asks in its own way. */
+  showModels(models: ModelsResult | null): void {
+    this.models = models;
+    if (this.session) this.show(this.session);
+    if (this.picker.hidden) return;
+    if (models && models.models.length > 0) this.list();
+    else {
+      this.picker.hidden = true;
+      this.send({ type: "command", command: "configure" });
+    }
+  }
+
+  pickModel(): void {
+    this.picker.hidden = false;
+    this.filter.value = "";
+    this.filter.focus();
+    if (this.models) this.list();
+    this.send({ type: "models" });
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    if (event.isComposing) return;
+    const wasOpen = this.menu.isOpen;
+    const isTaken = this.menu.take(event);
+    if (event.key !== "Escape" || !(isTaken || !wasOpen)) return;
+    event.stopPropagation();
+    this.close();
+  }
+
+  private close(): void {
+    this.menu.hide();
+    this.picker.hidden = true;
+    this.refocus();
+  }
+
+  private list(): void {
+    if (!this.models || !this.session) return;
+    this.menu.show(modelEntries(this.models, this.filter.value.trim(), this.session, (provider, model) => {
+      this.close();
+      this.send({ type: "configure", configuration: { provider, model } });
+    }));
+  }
+
+  private nameOf({ provider, model }: SessionView): string {
+    const known = this.models?.models.find((each) => each.id === model && each.provider === provider);
+    return known?.name ?? (model === "" ? "Model" : model);
+  }
+
+  private showEfforts({ provider, model, effort }: SessionView): void {
+    const known = this.models?.models.find((each) => each.id === model && each.provider === provider)?.efforts ?? [];
+    const all = effort === "" || known.includes(effort) ? known : [effort, ...known];
+    this.effort.hidden = all.length === 0;
+    const options = [...(effort === "" ? [h("option", { value: "", disabled: true }, "Effort")] : []), ...all.map((value) => h("option", { value }, value))];
+    const told = options.map(({ value }) => value).join(" ");
+    if (this.effort.dataset["options"] !== told) this.effort.replaceChildren(...options);
+    this.effort.dataset["options"] = told;
+    this.effort.value = effort;
+  }
+
+  private showUsage(usage: SessionView["usage"]): void {
+    this.meter.hidden = usage === null;
+    if (!usage) return;
+    const percent = Math.round((100 * usage.contextTokens) / Math.max(1, usage.contextWindowTokens));
+    const spent = usage.totalCostUsd === null ? "" : cost(usage.totalCostUsd);
+    const ring = h("span", { class: `ring${percent >= 80 ? " full" : ""}`, "aria-hidden": "true" });
+    ring.style.setProperty("--used", `${Math.min(100, percent)}%`);
+    this.meter.replaceChildren(ring, h("span", {}, [`${percent}%`, spent].filter((word) => word !== "").join(" · ")));
+    const cached = Math.round((100 * usage.cacheReadTokens) / Math.max(1, usage.inputTokens));
+    const facts: readonly (readonly [string, string])[] = [
+      ["Context", `${count(usage.contextTokens)} of ${count(usage.contextWindowTokens)} tokens`],
+      ["Read", `${count(usage.inputTokens)} tokens, ${cached}% from cache`],
+      ["Written", `${count(usage.outputTokens)} tokens`],
+      ["Cost", spent === "" ? "unknown: no price for this model" : spent],
+    ];
+    this.meter.setAttribute("aria-label", facts.map(([name, value]) => `${name} ${value}`).join(". "));
+    this.meter.title = facts.map(([name, value]) => `${name}: ${value}`).join("\n");
+    this.facts.replaceChildren(...facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+  }
+
+  private showFacts(on: boolean): void {
+    this.facts.hidden = !on;
+    this.meter.setAttribute("aria-expanded", String(on));
+  }
+}
