@@ -45,7 +45,7 @@ test("a whole session becomes these items", () => {
 test("a whole session keeps what views need", () => {
   const s = wholeSession();
   assert.equal(s.session.title, "Never let the total be negative");
-  const usage = { inputTokens: 1200, outputTokens: 80, cacheReadTokens: 800, contextTokens: 1280, contextWindowTokens: 200000, totalCostUsd: null };
+  const usage = { inputTokens: 1200, outputTokens: 80, cacheReadTokens: 800, contextTokens: 1280, contextWindowTokens: 200000, totalCostUsd: 0.00264 };
   assert.deepEqual(s.usage, usage);
   assert.equal(s.hunks.get("h1")?.state, "kept");
   assert.deepEqual([s.terminals.get("term1")?.running, s.terminals.get("term1")?.exitCode], [false, 0]);
