@@ -4,15 +4,17 @@ import { selectionOf } from "./chat/offers";
 import type { ChatPanel } from "./chat/panel";
 import type { Ctx } from "./ctx";
 import { chooseSession, configure } from "./pickers";
-import type { ReviewActions } from "./review/actions";
+import type { ReviewFace } from "./review/commands";
+import type { SessionsFace } from "./sessions/actions";
 import { pendingApprovals } from "./snapshot";
 import type { Terminals } from "./terminal";
 
 interface Parts {
   readonly ctx: Ctx;
   readonly panel: ChatPanel;
-  readonly review: ReviewActions;
+  readonly review: ReviewFace;
   readonly terminals: Terminals;
+  readonly library: SessionsFace;
 }
 
 type Run = (argument?: unknown) => unknown;
@@ -52,7 +54,7 @@ async function otherSession({ ctx, panel }: Parts): Promise<void> {
 }
 
 function table(parts: Parts): Readonly<Record<string, Run>> {
-  const { ctx, panel, review, terminals } = parts;
+  const { ctx, panel, review, terminals, library } = parts;
   const { sessions } = ctx;
   return {
     open: () => panel.focus(),
@@ -66,15 +68,8 @@ function table(parts: Parts): Readonly<Record<string, Run>> {
     addSelection: () => addSelection(parts),
     approve: () => approve(parts),
     deny: () => deny(parts),
-    keepHunk: (id) => review.judgeHunk("keep", id),
-    undoHunk: (id) => review.judgeHunk("undo", id),
-    showHunk: (id) => review.showHunk(id),
-    keepFile: () => review.judgeFile("keep"),
-    undoFile: () => review.judgeFile("undo"),
-    keepAll: () => review.judgeAll("keep"),
-    undoAll: () => review.judgeAll("undo"),
-    nextHunk: () => review.go(1),
-    previousHunk: () => review.go(-1),
+    ...review.commands,
+    ...library.commands,
     terminals: () => terminals.choose(),
     restart: () => restart(parts),
     showLog: () => { ctx.log.show(true); },

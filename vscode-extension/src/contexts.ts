@@ -1,5 +1,6 @@
 // Context keys, so that commands and keys are there when they mean something.
 import * as vscode from "vscode";
+import { ofFile } from "./review/model";
 import type { ReviewStore } from "./review/store";
 import { isDelta } from "./seams";
 import type { Sessions } from "./session";
@@ -28,7 +29,14 @@ export class Contexts implements vscode.Disposable {
     this.set("agentLs.working", doing === "working" || doing === "waiting");
     this.set("agentLs.waiting", doing === "waiting");
     this.set("agentLs.hasHunks", this.store.hunks.size > 0);
-    this.set("agentLs.fileHasHunks", editor !== undefined && this.store.uriOf(editor.document) !== undefined);
+    const file = editor && this.store.fileOf(editor.document);
+    const hunks = file === undefined ? [] : ofFile(this.store.hunks, file);
+    const proposals = hunks.filter(({ state }) => state === "proposed");
+    // Buttons of a file speak of what is in it when there are both.
+    this.set("agentLs.fileHasHunks", hunks.length > 0);
+    this.set("agentLs.fileHasProposals", proposals.length > 0 && proposals.length === hunks.length);
+    this.set("agentLs.readOnly", this.sessions.snapshot.session.access === "readOnly");
+    this.set("agentLs.hasSession", this.sessions.currentId !== undefined);
   }
 
   private set(key: string, value: boolean): void {

@@ -16,11 +16,10 @@ import { inBackground, makeLog } from "./logger";
 import { Notifier } from "./notify";
 import { restartDelayMs } from "./recovery";
 import { Remembered } from "./remembered";
-import { ReviewActions } from "./review/actions";
-import { HunkLenses } from "./review/codelens";
-import { Decorations } from "./review/decorations";
+import { ReviewFace } from "./review/commands";
 import { ReviewStore } from "./review/store";
 import { Sessions } from "./session";
+import { SessionsFace } from "./sessions/actions";
 import { configuration } from "./settings";
 import { Status } from "./status";
 import { Terminals } from "./terminal";
@@ -63,22 +62,22 @@ export function activate(extension: vscode.ExtensionContext): void {
   connect(ctx, state);
 
   const store = new ReviewStore(sessions);
-  const review = new ReviewActions(store, sessions);
+  const review = new ReviewFace(ctx, store);
   const terminals = new Terminals(sessions);
   const catalog = new Catalog(sessions);
-  const panel = new ChatPanel(ctx, new Inbox(sessions, review, terminals, catalog, new Offers(sessions, catalog, folder)));
+  const offers = new Offers(sessions, catalog, folder);
+  const panel = new ChatPanel(ctx, new Inbox(sessions, review.actions, terminals, catalog, offers));
+  const library = new SessionsFace(ctx, randomUUID, () => panel.focus());
   running = { client, panel };
   const remembered = new Remembered(ctx, store);
   panel.onFirstShow = () => { remembered.reopen(); };
 
   extension.subscriptions.push(
-    log, client, state, store, terminals, panel, remembered,
-    new Decorations(store),
-    new HunkLenses(store),
+    log, client, state, store, review, terminals, panel, library, remembered,
     new Contexts(sessions, store),
     new Status(sessions, store),
     new Notifier(sessions, () => panel.isVisible),
-    registerCommands({ ctx, panel, review, terminals }),
+    registerCommands({ ctx, panel, review, terminals, library }),
   );
   if (remembered.isUnfinished) remembered.reopen();
 }

@@ -85,8 +85,8 @@ export const folds: Folds = {
   title(s, data) {
     s.session = { ...s.session, title: data.title };
   },
-  user_input(s, data, seq) {
-    add(s, (index) => ({ kind: "user", id: `user:${seq}`, index, text: data.text }));
+  user_input(s, data, seq, { turnId }) {
+    add(s, (index) => ({ kind: "user", id: `user:${seq}`, index, text: data.text, ...(turnId !== undefined && { turnId }) }));
   },
   processing_end(s, data, seq, { turnId = "" }) {
     const files = [...(s.turnFiles.get(turnId)?.values() ?? [])];

@@ -22,6 +22,7 @@ export interface Entry {
 export interface UserItem extends Entry {
   readonly kind: "user";
   readonly text: string;
+  readonly turnId?: string;
 }
 
 export interface TextItem extends Entry {

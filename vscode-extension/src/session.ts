@@ -89,6 +89,14 @@ export class Sessions {
     return true;
   }
 
+  /** A session that is no more. */
+  forget(id: string): void {
+    this.live.delete(id);
+    if (this.current === id) this.current = undefined;
+    // What waited in it waits no longer.
+    this.tell({ sessionId: id, files: [], switched: true });
+  }
+
   /** A new session, shown. */
   async create(configuration: Configuration = {}): Promise<boolean> {
     const folder = this.around.folder();

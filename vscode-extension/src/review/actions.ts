@@ -4,8 +4,10 @@ import type { Hunk } from "../items";
 import type { Verdict } from "../protocol";
 import type { ReviewSelector } from "../requests";
 import type { Sessions } from "../session";
-import { all, at, next } from "./model";
+import { all, at, next, ofFile } from "./model";
 import type { ReviewStore } from "./store";
+import { fileOfSide, inProposed } from "./texts";
+import { type Node, hunksOf } from "./tree_model";
 
 const SHOWN_LINES = 12; // of each text: enough to see which is which
 
@@ -25,33 +27,54 @@ async function mayUndo(edited: readonly Hunk[]): Promise<boolean> {
   return (await vscode.window.showWarningMessage("You have typed in this change of the agent.", { modal: true, detail }, undo)) === undo;
 }
 
+function tell(words: string): void {
+  void vscode.window.setStatusBarMessage(`agent-ls: ${words}`, 4000);
+}
+
+function isNode(argument: unknown): argument is Node {
+  return typeof argument === "object" && argument !== null && "kind" in argument;
+}
+
 export class ReviewActions {
   constructor(
     private readonly store: ReviewStore,
     private readonly sessions: Sessions,
   ) {}
 
-  /** The hunk named, else the one at the cursor. */
-  async judgeHunk(verdict: Verdict, hunkId?: unknown): Promise<void> {
-    const id = typeof hunkId === "string" ? hunkId : this.atCursor()?.id;
-    if (id === undefined) void vscode.window.setStatusBarMessage("agent-ls: the cursor is on no change of the agent", 4000);
-    else await this.judge([id], verdict);
+  /** The hunk that a command is about: named by id or by its line in the tree, else the one at the cursor. */
+  hunk(argument?: unknown): Hunk | undefined {
+    const id = isNode(argument) ? hunksOf(argument)[0]?.id : argument;
+    const found = typeof id === "string" ? this.store.byIds([id])[0] : this.atCursor();
+    if (!found) tell("the cursor is on no change of the agent");
+    return found;
+  }
+
+  async judgeHunk(verdict: Verdict, argument?: unknown): Promise<void> {
+    // What a node showed is judged, not what has come since.
+    if (isNode(argument)) await this.judge(hunksOf(argument).map(({ id }) => id), verdict);
+    else {
+      const hunk = this.hunk(argument);
+      if (hunk) await this.judge([hunk.id], verdict);
+    }
   }
 
   async judgeFile(verdict: Verdict): Promise<void> {
     const editor = vscode.window.activeTextEditor;
-    await this.judge((editor ? this.store.of(editor.document) : []).map((hunk) => hunk.id), verdict);
+    const uri = editor && this.store.fileOf(editor.document);
+    await this.judge((uri === undefined ? [] : ofFile(this.store.hunks, uri)).map(({ id }) => id), verdict);
   }
 
   async judgeAll(verdict: Verdict): Promise<void> {
-    await this.judge(all(this.store.hunks).map((hunk) => hunk.id), verdict);
+    await this.judge(all(this.store.hunks).map(({ id }) => id), verdict);
   }
 
-  async judge(hunkIds: readonly string[], verdict: Verdict): Promise<void> {
+  /** True when it was sent; what changed comes as events. */
+  async judge(hunkIds: readonly string[], verdict: Verdict, comment?: string): Promise<boolean> {
     const edited = verdict === "undo" ? this.store.byIds(hunkIds).filter((hunk) => hunk.state === "edited") : [];
-    if (hunkIds.length === 0 || !(await mayUndo(edited))) return;
+    if (hunkIds.length === 0 || !(await mayUndo(edited))) return false;
     const which: ReviewSelector = { hunkIds };
-    await this.sessions.review({ ...which, verdict, ...(edited.length > 0 && { confirm: true }) });
+    const more = { ...(edited.length > 0 && { confirm: true }), ...(comment !== undefined && { comment }) };
+    return (await this.sessions.review({ ...which, verdict, ...more })) !== undefined;
   }
 
   /** To the next change, through this file and on to the others. */
@@ -61,25 +84,34 @@ export class ReviewActions {
     const here = editor && uri !== undefined ? { uri, line: editor.selection.active.line } : undefined;
     const place = next(this.store.hunks, here, by);
     if (place) await this.show(place.hunk);
-    else void vscode.window.setStatusBarMessage("agent-ls: no change of the agent waits", 4000);
+    else tell("no change of the agent waits");
   }
 
-  /** Puts the cursor on a hunk and shows what stood there before. */
-  async showHunk(hunkId: unknown): Promise<void> {
-    const hunk = typeof hunkId === "string" ? this.store.byIds([hunkId])[0] : this.atCursor();
+  /** Puts the cursor on a hunk; asked for in the file itself, it also shows what stood there before. */
+  async showHunk(argument: unknown): Promise<void> {
+    const hunk = this.hunk(argument);
     if (!hunk) return;
     await this.show(hunk);
-    await vscode.commands.executeCommand("editor.action.showHover");
+    if (!isNode(argument)) await vscode.commands.executeCommand("editor.action.showHover");
+  }
+
+  async show(hunk: Hunk): Promise<void> {
+    const uri = vscode.Uri.parse(hunk.uri);
+    const position = new vscode.Position(hunk.first, 0);
+    try {
+      await vscode.window.showTextDocument(uri, { selection: new vscode.Range(position, position), preview: true });
+    } catch {
+      // The agent deleted it, or has not made it yet: the comparison shows the text that there is.
+      await vscode.commands.executeCommand("agentLs.compareHunk", hunk.id);
+    }
   }
 
   private atCursor(): Hunk | undefined {
     const editor = vscode.window.activeTextEditor;
-    return editor && at(this.store.of(editor.document), editor.selection.active.line);
-  }
-
-  private async show(hunk: Hunk): Promise<void> {
-    const uri = vscode.Uri.parse(hunk.uri);
-    const position = new vscode.Position(hunk.first, 0);
-    await vscode.window.showTextDocument(uri, { selection: new vscode.Range(position, position), preview: true });
+    if (!editor) return undefined;
+    const { line } = editor.selection.active;
+    const file = fileOfSide(editor.document.uri);
+    if (file === undefined) return at(this.store.of(editor.document), line);
+    return inProposed(ofFile(this.store.hunks, file)).find(({ first, last }) => line >= first && line < Math.max(last, first + 1))?.hunk;
   }
 }

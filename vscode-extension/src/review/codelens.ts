@@ -1,26 +1,32 @@
-// Keep and Undo above each open hunk, in the file itself.
+// What can be said to each open hunk, above it in the file itself; for proposals also in the proposed text.
 import * as vscode from "vscode";
 import type { Hunk } from "../items";
 import { SECTION, showsCodeLens } from "../settings";
+import { ofFile } from "./model";
 import type { ReviewStore } from "./store";
+import { SCHEME, fileOfSide, inProposed, sideOf } from "./texts";
+import { nature, verdictWords } from "./words";
 
-const WHAT: Record<Hunk["what"], string> = { content: "", create: "new file · ", delete: "deleted file · " };
-const STATE: Partial<Record<Hunk["state"], string>> = { edited: "with your edits · ", stale: "no longer placeable · ", proposed: "proposed · " };
-
-function label(hunk: Hunk, number: number, count: number): string {
-  const size = `+${hunk.newLines.length} −${hunk.oldLines.length}`;
-  return `agent ${number}/${count} · ${WHAT[hunk.what]}${STATE[hunk.state] ?? ""}${size}`;
+interface Numbered {
+  readonly hunk: Hunk;
+  readonly line: number;
+  readonly label: string;
 }
 
-function lenses(hunk: Hunk, number: number, count: number, lineCount: number): vscode.CodeLens[] {
-  const line = Math.min(hunk.first, lineCount - 1);
-  const range = new vscode.Range(line, 0, line, 0);
+function lenses({ hunk, line, label }: Numbered, lineCount: number, isCompared: boolean): vscode.CodeLens[] {
+  const at = Math.min(line, Math.max(lineCount - 1, 0));
+  const range = new vscode.Range(at, 0, at, 0);
   const lens = (title: string, command: string, tooltip: string) =>
     new vscode.CodeLens(range, { title, command, tooltip, arguments: [hunk.id] });
+  const { keep, undo } = verdictWords(hunk);
+  const isProposal = hunk.state === "proposed";
   return [
-    lens("$(check) Keep", "agentLs.keepHunk", "Keep this change of the agent"),
-    lens("$(discard) Undo", "agentLs.undoHunk", "Put back what stood here before"),
-    lens(label(hunk, number, count), "agentLs.showHunk", "Show what stood here before"),
+    lens(`$(check) ${keep}`, "agentLs.keepHunk", isProposal ? "Make this change" : "Keep this change of the agent"),
+    lens(`$(discard) ${undo}`, "agentLs.undoHunk", isProposal ? "Leave it as it is" : "Put back what stood here before"),
+    lens("$(comment) Comment", "agentLs.commentHunk", "Tell the agent what to do differently"),
+    ...(isProposal ? [lens("$(edit) Edit", "agentLs.editProposal", "Accept it with a text of your own")] : []),
+    ...(isProposal && !isCompared ? [lens("$(diff) Compare", "agentLs.compareHunk", "Show the file as it would be")] : []),
+    lens(label, isProposal ? "agentLs.compareHunk" : "agentLs.showHunk", "Show what stood here before"),
   ];
 }
 
@@ -35,18 +41,29 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
       vscode.workspace.onDidChangeConfiguration((change) => {
         if (change.affectsConfiguration(SECTION)) this.changed.fire();
       }),
-      vscode.languages.registerCodeLensProvider({ scheme: "file" }, this),
+      vscode.languages.registerCodeLensProvider([{ scheme: "file" }, { scheme: SCHEME }], this),
     ];
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
     if (!showsCodeLens()) return [];
-    const hunks = this.store.of(document);
-    return hunks.flatMap((hunk, i) => lenses(hunk, i + 1, hunks.length, document.lineCount));
+    const isCompared = document.uri.scheme === SCHEME;
+    return this.numbered(document).flatMap((each) => lenses(each, document.lineCount, isCompared));
   }
 
   dispose(): void {
     for (const subscription of this.subscriptions) subscription.dispose();
     this.changed.dispose();
+  }
+
+  /** The hunks that a document shows, with the lines where they stand in it. */
+  private numbered(document: vscode.TextDocument): Numbered[] {
+    const side = sideOf(document.uri.path);
+    const file = fileOfSide(document.uri);
+    if (file !== undefined && side !== "proposed") return [];
+    const inOrder = file === undefined ? this.store.of(document) : ofFile(this.store.hunks, file);
+    const placed = file === undefined ? inOrder.map((hunk) => ({ hunk, first: hunk.first })) : inProposed(inOrder);
+    const number = (hunk: Hunk) => inOrder.findIndex(({ id }) => id === hunk.id) + 1;
+    return placed.map(({ hunk, first }) => ({ hunk, line: first, label: `agent ${number(hunk)}/${inOrder.length} · ${nature(hunk)}` }));
   }
 }

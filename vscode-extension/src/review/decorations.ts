@@ -1,13 +1,14 @@
-// Shows open hunks in their files: what the agent wrote coloured, what it removed in a hover. It draws what it is told.
+// Shows open hunks in their files: what the agent wrote coloured, the other text in a hover. It draws what it is told.
 import * as vscode from "vscode";
 import type { Hunk } from "../items";
 import type { HunkState } from "../protocol";
 import type { ReviewStore } from "./store";
+import { verdictWords } from "./words";
 
-type Look = "added" | "edited" | "stale" | "removed";
+type Look = "added" | "edited" | "stale" | "removed" | "proposed" | "insertion";
 
 const LOOKS: Record<HunkState, Look> = {
-  pending: "added", proposed: "added", edited: "edited", stale: "stale", kept: "added", undone: "added", gone: "added",
+  pending: "added", proposed: "proposed", edited: "edited", stale: "stale", kept: "added", undone: "added", gone: "added",
 };
 
 const WORDS: Partial<Record<HunkState, string>> = {
@@ -39,16 +40,35 @@ function decorationTypes(): Record<Look, vscode.TextEditorDecorationType> {
     edited: make(edge("editorGutter.modifiedBackground", LEFT, "diffEditor.insertedLineBackground")),
     stale: make(edge("editorWarning.foreground", LEFT)),
     removed: make(edge("editorGutter.deletedBackground", TOP)),
+    // What would go, and where something would come.
+    proposed: make(edge("editorInfo.foreground", LEFT, "diffEditor.removedLineBackground")),
+    insertion: make(edge("editorInfo.foreground", TOP)),
   };
 }
 
+const COMMANDS = ["agentLs.keepHunk", "agentLs.undoHunk", "agentLs.commentHunk", "agentLs.compareHunk"];
+
+function link(title: string, command: string, hunk: Hunk): string {
+  return `[${title}](command:${command}?${encodeURIComponent(JSON.stringify([hunk.id]))})`;
+}
+
+/** The other text of a hunk: what stood there, or what is proposed for it. */
 function hover(hunk: Hunk, languageId: string): vscode.MarkdownString {
   const text = new vscode.MarkdownString();
-  const lines = hunk.oldLines.length;
-  text.appendMarkdown(`**${WORDS[hunk.state] ?? "The agent's change"}.** `);
-  text.appendMarkdown(lines === 0 ? "Nothing stood here before." : "Before:");
-  if (lines > 0) text.appendCodeblock(hunk.oldLines.join("\n"), languageId);
-  return text;
+  text.isTrusted = { enabledCommands: COMMANDS };
+  const isProposal = hunk.state === "proposed";
+  const other = isProposal ? hunk.newLines : hunk.oldLines;
+  const none = isProposal ? "These lines would go." : "Nothing stood here before.";
+  text.appendMarkdown(`**${WORDS[hunk.state] ?? "The agent's change"}.** ${other.length === 0 ? none : isProposal ? "It would be:" : "Before:"}`);
+  if (other.length > 0) text.appendCodeblock(other.join("\n"), languageId);
+  const { keep, undo } = verdictWords(hunk);
+  const links = [link(keep, "agentLs.keepHunk", hunk), link(undo, "agentLs.undoHunk", hunk), link("Comment", "agentLs.commentHunk", hunk), link("Compare", "agentLs.compareHunk", hunk)];
+  return text.appendMarkdown(`\n\n${links.join(" · ")}`);
+}
+
+function lookOf(hunk: Hunk): Look {
+  if (hunk.first < hunk.last) return LOOKS[hunk.state];
+  return hunk.state === "proposed" ? "insertion" : "removed";
 }
 
 function option(hunk: Hunk, document: vscode.TextDocument): vscode.DecorationOptions {
@@ -78,11 +98,8 @@ export class Decorations implements vscode.Disposable {
   }
 
   private draw(editor: vscode.TextEditor): void {
-    const options: Record<Look, vscode.DecorationOptions[]> = { added: [], edited: [], stale: [], removed: [] };
-    for (const hunk of this.store.of(editor.document)) {
-      const look = hunk.first === hunk.last ? "removed" : LOOKS[hunk.state];
-      options[look].push(option(hunk, editor.document));
-    }
+    const options: Record<Look, vscode.DecorationOptions[]> = { added: [], edited: [], stale: [], removed: [], proposed: [], insertion: [] };
+    for (const hunk of this.store.of(editor.document)) options[lookOf(hunk)].push(option(hunk, editor.document));
     for (const look of Object.keys(options) as Look[]) editor.setDecorations(this.types[look], options[look]);
   }
 }

@@ -4,6 +4,7 @@ import type { Hunk } from "../items";
 import type { Change } from "../seams";
 import type { Sessions } from "../session";
 import { type Hunks, all, applyEvent, files, ofFile, replaceSession } from "./model";
+import { fileOfSide } from "./texts";
 
 export class ReviewStore implements vscode.Disposable {
   private current: Hunks = new Map();
@@ -23,6 +24,12 @@ export class ReviewStore implements vscode.Disposable {
   uriOf(document: vscode.TextDocument): string | undefined {
     const own = document.uri.toString();
     return files(this.current).find((uri) => uri === own || vscode.Uri.parse(uri).toString() === own);
+  }
+
+  /** The same for a document of a comparison: the file that it stands for. */
+  fileOf(document: vscode.TextDocument): string | undefined {
+    const side = fileOfSide(document.uri);
+    return side === undefined ? this.uriOf(document) : files(this.current).find((uri) => uri === side);
   }
 
   of(document: vscode.TextDocument): Hunk[] {

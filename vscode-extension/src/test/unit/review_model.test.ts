@@ -6,18 +6,9 @@ import type { Hunk } from "../../items";
 import type { FileHunks, HunkState } from "../../protocol";
 import { type Hunks, applyEvent, at, files, next, ofFile, replaceSession, setHunk, uriOfPath } from "../../review/model";
 import { eventOf, examples } from "../support/golden";
+import { hunk, hunksOf } from "../support/hunks";
 
 const URI = (eventOf("file_change").data as EventData["file_change"]).uri ?? "";
-
-function hunk(id: string, first: number, last: number, more: Partial<Hunk> = {}): Hunk {
-  return { id, uri: "file:///a", sessionId: "s1", turnId: "", callId: "", what: "content", state: "pending", first, last, oldLines: [], newLines: [], ...more };
-}
-
-function hunksOf(...each: Hunk[]): Hunks {
-  const hunks: Hunks = new Map();
-  for (const one of each) setHunk(hunks, one);
-  return hunks;
-}
 
 const ids = (hunks: readonly Hunk[]) => hunks.map(({ id }) => id);
 

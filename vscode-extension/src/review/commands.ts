@@ -1,0 +1,90 @@
+// The commands of the review, and the parts of it that the user sees.
+import * as vscode from "vscode";
+import type { Ctx } from "../ctx";
+import { ReviewActions } from "./actions";
+import { HunkLenses } from "./codelens";
+import { HunkComments } from "./comments";
+import { Comparison } from "./compare";
+import { Decorations } from "./decorations";
+import { OwnText } from "./own_text";
+import { SideTexts } from "./sides";
+import type { ReviewStore } from "./store";
+import { ChangesTree } from "./tree";
+import type { Node } from "./tree_model";
+
+type Table = Readonly<Record<string, (argument?: unknown) => unknown>>;
+
+export class ReviewFace implements vscode.Disposable {
+  readonly actions: ReviewActions;
+  readonly commands: Table;
+  private readonly parts: readonly { dispose(): void }[];
+
+  constructor({ extension, sessions }: Ctx, store: ReviewStore) {
+    const actions = new ReviewActions(store, sessions);
+    const comments = new HunkComments(store, sessions, actions);
+    const comparison = new Comparison(store);
+    const ownText = new OwnText(sessions);
+    const tree = new ChangesTree(extension.workspaceState, store, sessions);
+    this.actions = actions;
+    this.parts = [comments, ownText, tree, new SideTexts(store), new Decorations(store), new HunkLenses(store)];
+
+    const comment = async (argument?: unknown) => {
+      const hunk = actions.hunk(argument);
+      if (!hunk) return;
+      if (vscode.window.activeTextEditor?.document.uri.scheme !== "file" || typeof argument !== "string") await actions.show(hunk);
+      await comments.open(hunk);
+    };
+    const compare = async (argument?: unknown) => {
+      const hunk = actions.hunk(argument);
+      if (hunk) await comparison.file(hunk.uri, hunk);
+    };
+    const edit = async (argument?: unknown) => {
+      const hunk = actions.hunk(argument);
+      if (hunk?.state === "proposed") await ownText.open(hunk);
+    };
+    const judge = (verdict: "keep" | "undo") => (argument?: unknown) => actions.judgeHunk(verdict, argument);
+    const reply = (argument: unknown) => argument as vscode.CommentReply;
+    this.commands = {
+      keepHunk: judge("keep"),
+      undoHunk: judge("undo"),
+      keepNode: judge("keep"),
+      undoNode: judge("undo"),
+      acceptNode: judge("keep"),
+      rejectNode: judge("undo"),
+      showHunk: (argument) => actions.showHunk(argument),
+      commentHunk: comment,
+      compareHunk: compare,
+      compareFile: (node) => comparison.file(fileOf(node)),
+      compareAll: () => comparison.all(),
+      editProposal: edit,
+      acceptOwnText: () => ownText.accept(),
+      keepFile: () => actions.judgeFile("keep"),
+      undoFile: () => actions.judgeFile("undo"),
+      acceptFile: () => actions.judgeFile("keep"),
+      rejectFile: () => actions.judgeFile("undo"),
+      keepAll: () => actions.judgeAll("keep"),
+      undoAll: () => actions.judgeAll("undo"),
+      nextHunk: () => actions.go(1),
+      previousHunk: () => actions.go(-1),
+      commentKeep: (argument) => comments.judge("keep", reply(argument)),
+      commentUndo: (argument) => comments.judge("undo", reply(argument)),
+      commentAccept: (argument) => comments.judge("keep", reply(argument)),
+      commentReject: (argument) => comments.judge("undo", reply(argument)),
+      commentAsk: (argument) => comments.ask(reply(argument)),
+      commentCancel: (argument) => { comments.cancel(argument); },
+      groupByTurn: () => tree.group("turn"),
+      groupByFile: () => tree.group("file"),
+    };
+  }
+
+  dispose(): void {
+    for (const part of this.parts) part.dispose();
+  }
+}
+
+/** The file of a line of the tree; undefined leaves it to the editor in front. */
+function fileOf(argument: unknown): string | undefined {
+  const node = argument as Partial<Node> | undefined;
+  if (node?.kind === "file") return node.uri;
+  return node?.kind === "hunk" ? node.hunk?.uri : undefined;
+}

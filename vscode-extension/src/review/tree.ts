@@ -1,0 +1,95 @@
+// The view of changes that wait for a verdict, with keep and undo on each line. It draws what tree_model.ts says.
+import { basename, dirname } from "node:path";
+import * as vscode from "vscode";
+import type { Sessions } from "../session";
+import type { ReviewStore } from "./store";
+import { type Grouping, type Node, children, contextOf, hunksOf, nodeId, roots, summary } from "./tree_model";
+import { all } from "./model";
+import { count, gist, nature, size } from "./words";
+
+export const VIEW_ID = "agentLs.changes";
+
+const GROUPING_KEY = "agentLs.changes.grouping";
+const HUNK_ICONS: Partial<Record<string, string>> = { edited: "edit", stale: "warning", proposed: "lightbulb" };
+
+/** What the user asked in each turn of the session that is shown, oldest first. */
+function turnTitles(sessions: Sessions): Map<string, string> {
+  const titles = new Map<string, string>();
+  for (const item of sessions.snapshot.items) if (item.kind === "user" && item.turnId !== undefined) titles.set(item.turnId, item.text);
+  return titles;
+}
+
+export class ChangesTree implements vscode.TreeDataProvider<Node>, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<undefined>();
+  private readonly view: vscode.TreeView<Node>;
+  private readonly subscription: vscode.Disposable;
+  readonly onDidChangeTreeData = this.changed.event;
+
+  constructor(
+    private readonly memory: vscode.Memento,
+    private readonly store: ReviewStore,
+    private readonly sessions: Sessions,
+  ) {
+    this.view = vscode.window.createTreeView(VIEW_ID, { treeDataProvider: this, showCollapseAll: true });
+    this.subscription = store.onDidChange(() => { this.draw(); });
+    this.draw();
+  }
+
+  get grouping(): Grouping {
+    return this.memory.get<Grouping>(GROUPING_KEY, "file");
+  }
+
+  async group(by: Grouping): Promise<void> {
+    await this.memory.update(GROUPING_KEY, by);
+    this.draw();
+  }
+
+  getChildren(node?: Node): Node[] {
+    return node ? [...children(node)] : roots(this.store.hunks, this.grouping, [...turnTitles(this.sessions).keys()]);
+  }
+
+  getTreeItem(node: Node): vscode.TreeItem {
+    const item = this.itemOf(node);
+    item.id = nodeId(node);
+    item.contextValue = contextOf(node);
+    return item;
+  }
+
+  dispose(): void {
+    this.subscription.dispose();
+    this.view.dispose();
+    this.changed.dispose();
+  }
+
+  private draw(): void {
+    const { hunks } = this.store;
+    const number = all(hunks).length;
+    this.view.badge = number === 0 ? undefined : { value: number, tooltip: `${count(number, "change")} of the agent to review` };
+    this.view.description = summary(hunks);
+    void vscode.commands.executeCommand("setContext", "agentLs.changesByTurn", this.grouping === "turn");
+    this.changed.fire(undefined);
+  }
+
+  private itemOf(node: Node): vscode.TreeItem {
+    const { None, Expanded } = vscode.TreeItemCollapsibleState;
+    if (node.kind === "turn") {
+      const title = turnTitles(this.sessions).get(node.turnId)?.split("\n")[0] ?? "An earlier turn";
+      const item = new vscode.TreeItem(title, Expanded);
+      return Object.assign(item, { description: size(hunksOf(node)), iconPath: new vscode.ThemeIcon("comment") });
+    }
+    if (node.kind === "file") {
+      const uri = vscode.Uri.parse(node.uri);
+      const folder = dirname(vscode.workspace.asRelativePath(uri));
+      const description = [folder === "." ? "" : folder, size(node.hunks)].filter(Boolean).join("  ");
+      const item = new vscode.TreeItem(basename(uri.path), node.hunks.length > 1 ? Expanded : vscode.TreeItemCollapsibleState.Collapsed);
+      return Object.assign(item, { description, resourceUri: uri, iconPath: vscode.ThemeIcon.File, tooltip: `${uri.fsPath}\n${count(node.hunks.length, "change")}` });
+    }
+    const { hunk } = node;
+    const item = new vscode.TreeItem(gist(hunk), None);
+    item.description = `${nature(hunk)} · line ${hunk.first + 1}`;
+    item.iconPath = new vscode.ThemeIcon(HUNK_ICONS[hunk.state] ?? (hunk.newLines.length === 0 ? "diff-removed" : hunk.oldLines.length === 0 ? "diff-added" : "diff-modified"));
+    item.command = { title: "Show", command: "agentLs.showHunk", arguments: [node] };
+    item.accessibilityInformation = { label: `${gist(hunk)}, ${nature(hunk)}, line ${hunk.first + 1}` };
+    return item;
+  }
+}

@@ -1,0 +1,76 @@
+// The tree of changes that wait for a verdict: by file, or by turn and file. Pure.
+import type { Hunk } from "../items";
+import { type Hunks, all, files, ofFile } from "./model";
+import { count, size } from "./words";
+
+export type Grouping = "file" | "turn";
+
+export interface TurnNode {
+  readonly kind: "turn";
+  readonly turnId: string;
+  readonly files: readonly FileNode[];
+}
+
+export interface FileNode {
+  readonly kind: "file";
+  readonly uri: string;
+  /** Of which turn the hunks are; absent: of all. */
+  readonly turnId?: string;
+  readonly hunks: readonly Hunk[];
+}
+
+export interface HunkNode {
+  readonly kind: "hunk";
+  readonly hunk: Hunk;
+}
+
+export type Node = TurnNode | FileNode | HunkNode;
+
+function byTurn(hunks: Hunks, order: readonly string[]): TurnNode[] {
+  const turnIds = [...new Set(all(hunks).map((hunk) => hunk.turnId))];
+  // The newest first: it is what the user has just been told of.
+  const place = (turnId: string) => order.indexOf(turnId);
+  turnIds.sort((a, b) => place(b) - place(a));
+  return turnIds.map((turnId) => ({ kind: "turn", turnId, files: fileNodes(hunks, turnId) }));
+}
+
+function fileNodes(hunks: Hunks, turnId?: string): FileNode[] {
+  const nodes = files(hunks).map((uri) => {
+    const own = ofFile(hunks, uri).filter((hunk) => turnId === undefined || hunk.turnId === turnId);
+    return { kind: "file" as const, uri, ...(turnId !== undefined && { turnId }), hunks: own };
+  });
+  return nodes.filter((node) => node.hunks.length > 0);
+}
+
+/** The nodes at the top. `turns`: the ids of the session's turns, oldest first. */
+export function roots(hunks: Hunks, grouping: Grouping, turns: readonly string[]): Node[] {
+  return grouping === "file" ? fileNodes(hunks) : byTurn(hunks, turns);
+}
+
+export function children(node: Node): readonly Node[] {
+  if (node.kind === "turn") return node.files;
+  return node.kind === "file" ? node.hunks.map((hunk) => ({ kind: "hunk", hunk })) : [];
+}
+
+export function hunksOf(node: Node): readonly Hunk[] {
+  if (node.kind === "turn") return node.files.flatMap((file) => file.hunks);
+  return node.kind === "file" ? node.hunks : [node.hunk];
+}
+
+/** Stable over redraws, so that what the user has opened stays open. */
+export function nodeId(node: Node): string {
+  if (node.kind === "turn") return `turn:${node.turnId}`;
+  return node.kind === "file" ? `file:${node.turnId ?? ""}:${node.uri}` : `hunk:${node.hunk.id}`;
+}
+
+/** What the menus of a node depend on. */
+export function contextOf(node: Node): string {
+  const isProposal = hunksOf(node).every(({ state }) => state === "proposed");
+  return isProposal ? `${node.kind}.proposed` : node.kind;
+}
+
+/** One line about all of it; "" when nothing waits. */
+export function summary(hunks: Hunks): string {
+  const each = all(hunks);
+  return each.length === 0 ? "" : `${size(each)} in ${count(hunks.size, "file")}`;
+}

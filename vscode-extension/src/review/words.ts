@@ -1,0 +1,34 @@
+// How hunks are named wherever they are listed: lenses, tree, hovers, notifications. Pure.
+import type { Hunk } from "../items";
+
+const WHAT: Record<Hunk["what"], string> = { content: "", create: "new file", delete: "deleted file" };
+const STATE: Partial<Record<Hunk["state"], string>> = { edited: "with your edits", stale: "no longer placeable", proposed: "proposed" };
+const MAX_CHARS = 80;
+
+export function size(hunks: readonly Hunk[]): string {
+  const added = hunks.reduce((sum, hunk) => sum + hunk.newLines.length, 0);
+  const removed = hunks.reduce((sum, hunk) => sum + hunk.oldLines.length, 0);
+  return [added > 0 ? `+${added}` : "", removed > 0 ? `−${removed}` : ""].filter(Boolean).join(" ") || "no lines";
+}
+
+/** What is special about a hunk, and how large it is. */
+export function nature(hunk: Hunk): string {
+  return [WHAT[hunk.what], STATE[hunk.state] ?? "", size([hunk])].filter(Boolean).join(" · ");
+}
+
+/** The first line that says something: of what was written, else of what was removed. */
+export function gist(hunk: Hunk): string {
+  const tells = (line: string) => /\w/.test(line);
+  const line = hunk.newLines.find(tells) ?? hunk.newLines[0] ?? "";
+  const text = hunk.newLines.length > 0 ? line.trim() : `− ${(hunk.oldLines.find(tells) ?? hunk.oldLines[0] ?? "").trim()}`;
+  return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS - 1)}…` : text || "(blank line)";
+}
+
+export function count(number: number, one: string, many = `${one}s`): string {
+  return `${number} ${number === 1 ? one : many}`;
+}
+
+/** The words for a verdict: what is in the file is kept or undone, what is only proposed accepted or rejected. */
+export function verdictWords(hunk: Hunk): { readonly keep: string; readonly undo: string } {
+  return hunk.state === "proposed" ? { keep: "Accept", undo: "Reject" } : { keep: "Keep", undo: "Undo" };
+}

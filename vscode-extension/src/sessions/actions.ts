@@ -1,0 +1,118 @@
+// What is done to a session from its view: open, fork, rename, export, close, delete.
+import * as vscode from "vscode";
+import type { Ctx } from "../ctx";
+import { type SessionInfo, problemOf } from "../protocol";
+import { Library } from "./library";
+import { fileName, titleOf } from "./rows";
+import { type SessionNode, SessionsTree } from "./tree";
+
+type Format = "markdown" | "jsonl";
+
+const FORMATS: readonly (vscode.QuickPickItem & { format: Format })[] = [
+  { label: "Markdown", description: "to read or to share", format: "markdown" },
+  { label: "JSON lines", description: "every event, for programs", format: "jsonl" },
+];
+
+async function tell(error: unknown): Promise<void> {
+  const { message, hint } = problemOf(error);
+  await vscode.window.showErrorMessage(`agent-ls: ${message}${hint === undefined || hint === "" ? "" : ` (${hint})`}`);
+}
+
+export class SessionsFace implements vscode.Disposable {
+  private readonly library: Library;
+  private readonly tree: SessionsTree;
+  readonly commands: Readonly<Record<string, (argument?: unknown) => unknown>>;
+
+  constructor(
+    private readonly ctx: Ctx,
+    newKey: () => string,
+    private readonly showChat: () => Promise<void>,
+  ) {
+    this.library = new Library(ctx.client, newKey);
+    this.tree = new SessionsTree(this.library, ctx.sessions);
+    const on = (act: (info: SessionInfo) => Promise<void>) => (argument?: unknown) => this.on(argument, act);
+    this.commands = {
+      openSession: on((info) => this.open(info.id)),
+      forkSession: on((info) => this.fork(info)),
+      renameSession: on((info) => this.rename(info)),
+      exportSession: on((info) => this.export(info)),
+      endSession: on((info) => this.close(info)),
+      deleteSession: on((info) => this.remove(info)),
+      moreSessions: (node) => this.tree.more(node).catch(tell),
+      refreshSessions: () => { this.tree.refresh(); },
+    };
+  }
+
+  dispose(): void {
+    this.tree.dispose();
+  }
+
+  /** The session of a line of the view, else the one that the chat shows. */
+  private async on(argument: unknown, act: (info: SessionInfo) => Promise<void>): Promise<void> {
+    const { session } = this.ctx.sessions.snapshot;
+    const shown = session.id === undefined ? undefined : ({ title: "", ...session } as SessionInfo);
+    const info = (argument as Partial<SessionNode> | undefined)?.info ?? shown;
+    if (!info) {
+      void vscode.window.setStatusBarMessage("agent-ls: there is no session yet", 4000);
+      return;
+    }
+    try {
+      await act(info);
+    } catch (error) {
+      await tell(error);
+    }
+  }
+
+  private async open(id: string): Promise<void> {
+    // The chat also says why it cannot be opened.
+    await this.ctx.sessions.open(id);
+    await this.showChat();
+  }
+
+  private async fork(info: SessionInfo): Promise<void> {
+    await this.open((await this.library.fork(info.id)).id);
+  }
+
+  private async rename(info: SessionInfo): Promise<void> {
+    const title = await vscode.window.showInputBox({ prompt: "A name for this session", value: info.title, validateInput: (text) => (text.trim() === "" ? "It needs a name." : undefined) });
+    if (title === undefined || title.trim() === info.title) return;
+    await this.library.rename(info.id, title.trim());
+    this.tree.refresh();
+  }
+
+  private async export(info: SessionInfo): Promise<void> {
+    const chosen = await vscode.window.showQuickPick(FORMATS, { placeHolder: "As what?" });
+    if (!chosen) return;
+    const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+    const name = fileName(info, chosen.format);
+    const target = await vscode.window.showSaveDialog({ title: "Export this session", ...(folder && { defaultUri: vscode.Uri.joinPath(folder, name) }) });
+    if (!target) return;
+    const text = await this.library.text(info.id, chosen.format);
+    await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(text));
+    const show = "Show";
+    if ((await vscode.window.showInformationMessage(`Exported to ${vscode.workspace.asRelativePath(target)}.`, show)) === show) await vscode.window.showTextDocument(target);
+  }
+
+  private async close(info: SessionInfo): Promise<void> {
+    await this.library.close(info.id);
+    this.tree.refresh();
+  }
+
+  private async remove(info: SessionInfo): Promise<void> {
+    const del = "Delete";
+    const detail = "Its transcript is gone for good. Files stay as they are.";
+    if ((await vscode.window.showWarningMessage(`Delete “${titleOf(info)}”?`, { modal: true, detail }, del)) !== del) return;
+    try {
+      await this.library.remove(info.id, false);
+    } catch (error) {
+      const problem = problemOf(error);
+      if (problem.kind !== "session_has_hunks") throw error;
+      const anyway = "Delete Anyway";
+      const answer = await vscode.window.showWarningMessage("Changes of this session still wait for you.", { modal: true, detail: "They stay in the files, but can no longer be undone one by one." }, anyway);
+      if (answer !== anyway) return;
+      await this.library.remove(info.id, true);
+    }
+    this.ctx.sessions.forget(info.id);
+    this.tree.refresh();
+  }
+}

@@ -1,0 +1,64 @@
+// How a session is named wherever sessions are listed. Pure; the time is given.
+import type { SessionInfo } from "../protocol";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+export interface Row {
+  readonly label: string;
+  readonly description: string;
+  /** A codicon. */
+  readonly icon: string;
+  /** What its menus depend on. */
+  readonly context: string;
+  /** For those who hear it. */
+  readonly spoken: string;
+}
+
+/** How long ago, in the words that people use for it. */
+export function ago(thenMs: number, nowMs: number): string {
+  const past = nowMs - thenMs;
+  if (Number.isNaN(past)) return "";
+  if (past < MINUTE_MS) return "just now";
+  if (past < HOUR_MS) return `${Math.floor(past / MINUTE_MS)} min ago`;
+  if (past < DAY_MS) return `${Math.floor(past / HOUR_MS)} h ago`;
+  const days = Math.floor(past / DAY_MS);
+  if (days < 30) return days === 1 ? "yesterday" : `${days} days ago`;
+  return new Date(thenMs).toISOString().slice(0, 10);
+}
+
+export function titleOf(info: Pick<SessionInfo, "title">): string {
+  const [line = ""] = info.title.trim().split("\n");
+  return line === "" ? "(no title)" : line;
+}
+
+/** What it does, in a word; "" when it only lies there. */
+function doing(info: SessionInfo): string {
+  if (info.access === "readOnly") return "in another window";
+  if (!info.live || info.state === "CLOSED") return "";
+  return { IDLE: "", PROCESSING: "working", AWAITING_INPUT: "asks you" }[info.state];
+}
+
+function icon(info: SessionInfo, isCurrent: boolean): string {
+  if (info.access === "readOnly") return "lock";
+  if (info.live && info.state === "PROCESSING") return "sync~spin";
+  if (info.live && info.state === "AWAITING_INPUT") return "bell-dot";
+  if (isCurrent) return "circle-filled";
+  return info.live ? "circle-outline" : "history";
+}
+
+export function rowOf(info: SessionInfo, currentId: string | undefined, nowMs: number): Row {
+  const isCurrent = info.id === currentId;
+  const when = ago(Date.parse(info.updated), nowMs);
+  const words = [isCurrent ? "shown" : "", doing(info), when].filter(Boolean);
+  const context = info.access === "readOnly" ? "session.readOnly" : info.live ? "session.live" : "session";
+  const label = titleOf(info);
+  return { label, description: words.join(" · "), icon: icon(info, isCurrent), context, spoken: [label, ...words].join(", ") };
+}
+
+/** A name for an exported file. */
+export function fileName(info: Pick<SessionInfo, "title" | "id">, format: "markdown" | "jsonl"): string {
+  const words = info.title.toLowerCase().normalize("NFKD").replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 50).replace(/-+$/, "");
+  return `${words || info.id}.${format === "markdown" ? "md" : "jsonl"}`;
+}
