@@ -41,6 +41,8 @@ export default tseslint.config(
       "src/seams.ts",
       "src/session.ts",
       "src/snapshot.ts",
+      "src/status_words.ts",
+      "src/approvals/choices.ts",
       "src/chat/drafts.ts",
       "src/chat/feed.ts",
       "src/chat/labels.ts",

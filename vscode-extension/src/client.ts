@@ -1,7 +1,7 @@
 // The connection: starts the server, syncs every file, sends requests. It does not know sessions.
 import { homedir } from "node:os";
 import * as vscode from "vscode";
-import { CloseAction, ErrorAction, type FeatureState, LanguageClient, RevealOutputChannelOn, type StaticFeature } from "vscode-languageclient/node";
+import { CloseAction, ErrorAction, type FeatureState, LanguageClient, RevealOutputChannelOn, type StaticFeature, TextDocumentContentRequest } from "vscode-languageclient/node";
 import type { Log } from "./logger";
 import { ABILITIES, type AgentEvent, EVENT_METHOD, type Notifications, type Problem } from "./protocol";
 import type { Method, Requests } from "./requests";
@@ -68,6 +68,17 @@ export class Client implements Connection, vscode.Disposable {
     this.running?.sendNotification(method, params).catch((error: unknown) => {
       this.log.warn(`${method}: ${String(error)}`);
     });
+  }
+
+  /** The text of a virtual document; undefined when the server has none, or does not run. */
+  async textOf(uri: string): Promise<string | undefined> {
+    if (this.running?.initializeResult?.capabilities.workspace?.textDocumentContent === undefined) return undefined;
+    try {
+      return (await this.running.sendRequest(TextDocumentContentRequest.type, { uri })).text;
+    } catch (error) {
+      this.log.warn(`${uri}: ${String(error)}`);
+      return undefined;
+    }
   }
 
   /** Ends the server, as closing the window does. */

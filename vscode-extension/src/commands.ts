@@ -1,8 +1,10 @@
 // The commands: names and what each does, in one table.
 import * as vscode from "vscode";
 import { selectionOf } from "./chat/offers";
+import type { ApprovalPicker } from "./approvals/picker";
 import type { ChatPanel } from "./chat/panel";
 import type { Ctx } from "./ctx";
+import type { ApprovalItem } from "./items";
 import { chooseSession, configure } from "./pickers";
 import type { ReviewFace } from "./review/commands";
 import type { SessionsFace } from "./sessions/actions";
@@ -15,6 +17,7 @@ interface Parts {
   readonly review: ReviewFace;
   readonly terminals: Terminals;
   readonly library: SessionsFace;
+  readonly picker: ApprovalPicker;
 }
 
 type Run = (argument?: unknown) => unknown;
@@ -26,16 +29,10 @@ function addSelection({ panel }: Parts): Promise<void> | undefined {
   return panel.focus();
 }
 
-async function deny({ ctx }: Parts): Promise<void> {
+/** What was asked first, of what waits. */
+async function answer({ ctx }: Parts, how: (item: ApprovalItem) => Promise<void>): Promise<void> {
   const [asked] = pendingApprovals(ctx.sessions.snapshot);
-  if (!asked) return;
-  const reason = await vscode.window.showInputBox({ prompt: `Deny “${asked.summary}”; a reason for the model (may be empty)` });
-  if (reason !== undefined) await ctx.sessions.approve(asked, { decision: "deny", ...(reason !== "" && { reason }) });
-}
-
-async function approve({ ctx }: Parts): Promise<void> {
-  const [asked] = pendingApprovals(ctx.sessions.snapshot);
-  if (asked) await ctx.sessions.approve(asked, { decision: "allow" });
+  if (asked) await how(asked);
 }
 
 async function restart({ ctx }: Parts): Promise<void> {
@@ -54,7 +51,7 @@ async function otherSession({ ctx, panel }: Parts): Promise<void> {
 }
 
 function table(parts: Parts): Readonly<Record<string, Run>> {
-  const { ctx, panel, review, terminals, library } = parts;
+  const { ctx, panel, review, terminals, library, picker } = parts;
   const { sessions } = ctx;
   return {
     open: () => panel.focus(),
@@ -66,8 +63,9 @@ function table(parts: Parts): Readonly<Record<string, Run>> {
     unsteer: () => sessions.unsteer(),
     configure: () => configure(sessions),
     addSelection: () => addSelection(parts),
-    approve: () => approve(parts),
-    deny: () => deny(parts),
+    approve: () => answer(parts, (item) => picker.send(item, { decision: "allow" })),
+    deny: () => answer(parts, (item) => picker.denyWithReason(item)),
+    answer: () => answer(parts, (item) => picker.ask(item)),
     ...review.commands,
     ...library.commands,
     terminals: () => terminals.choose(),

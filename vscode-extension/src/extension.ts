@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";
 import { Catalog } from "./chat/catalog";
+import { ApprovalPicker } from "./approvals/picker";
 import { Inbox } from "./chat/inbox";
 import { Offers } from "./chat/offers";
 import { ChatPanel } from "./chat/panel";
@@ -67,6 +68,7 @@ export function activate(extension: vscode.ExtensionContext): void {
   const catalog = new Catalog(sessions);
   const offers = new Offers(sessions, catalog, folder);
   const panel = new ChatPanel(ctx, new Inbox(sessions, review.actions, terminals, catalog, offers));
+  const picker = new ApprovalPicker(sessions);
   const library = new SessionsFace(ctx, randomUUID, () => panel.focus());
   running = { client, panel };
   const remembered = new Remembered(ctx, store);
@@ -76,8 +78,8 @@ export function activate(extension: vscode.ExtensionContext): void {
     log, client, state, store, review, terminals, panel, library, remembered,
     new Contexts(sessions, store),
     new Status(sessions, store),
-    new Notifier(sessions, () => panel.isVisible),
-    registerCommands({ ctx, panel, review, terminals, library }),
+    new Notifier(sessions, store, picker, () => panel.isVisible),
+    registerCommands({ ctx, panel, review, terminals, library, picker }),
   );
   if (remembered.isUnfinished) remembered.reopen();
 }

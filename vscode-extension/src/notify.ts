@@ -1,19 +1,30 @@
 // Tells by a notification what the user would miss while the chat is hidden. It never takes the focus.
 import * as vscode from "vscode";
+import { question } from "./approvals/choices";
+import type { ApprovalPicker } from "./approvals/picker";
 import type { EventData } from "./events";
+import { count } from "./review/words";
+import type { ReviewStore } from "./review/store";
+import { all } from "./review/model";
 import type { Change } from "./seams";
 import type { Sessions } from "./session";
 import { notifies } from "./settings";
 
 const SHOW = "Show";
+const REVIEW = "Review";
 const ALLOW = "Allow Once";
 const DENY = "Deny";
+const MORE = "More…";
 
 export class Notifier implements vscode.Disposable {
   private readonly subscription: { dispose(): void };
+  /** Requests that were told of. */
+  private readonly told = new Set<string>();
 
   constructor(
     private readonly sessions: Sessions,
+    private readonly store: ReviewStore,
+    private readonly picker: ApprovalPicker,
     private readonly isChatVisible: () => boolean,
   ) {
     this.subscription = sessions.listen((change) => { this.take(change); });
@@ -23,36 +34,51 @@ export class Notifier implements vscode.Disposable {
     this.subscription.dispose();
   }
 
-  private take({ event }: Change): void {
-    if (!event || this.isChatVisible() || !notifies()) return;
-    if (event.kind === "approval_requested") void this.ask(event.data as EventData["approval_requested"]);
-    else if (event.kind === "processing_end") void this.done(event.data as EventData["processing_end"]);
-    else if (event.kind === "error") void this.problem((event.data as EventData["error"]).message);
+  private take({ event, switched }: Change): void {
+    if (this.isChatVisible() || !notifies() || this.sessions.snapshot.session.access === "readOnly") return;
+    // What waited when the window was reloaded is told of as well.
+    if (switched === true) for (const item of this.sessions.snapshot.requests.values()) if (item.status === "pending") void this.ask(item.request);
+    if (event?.kind === "approval_requested") void this.ask(event.data as EventData["approval_requested"]);
+    else if (event?.kind === "processing_end") void this.done(event.data as EventData["processing_end"]);
+    else if (event?.kind === "error") void this.problem(event.data as EventData["error"]);
+    else if (event?.kind === "hunk_state") void this.proposed(event.data as EventData["hunk_state"]);
   }
 
   private async ask(request: EventData["approval_requested"]): Promise<void> {
-    const { effect } = request;
-    // Only what a line can show in whole may be answered from a notification.
-    const isShort = effect.command !== undefined && effect.command.length <= 120 && !effect.command.includes("\n");
-    const what = effect.command !== undefined ? `run: ${request.summary}` : `use ${request.tool}: ${request.summary}`;
-    const answers = isShort ? [SHOW, ALLOW, DENY] : [SHOW];
-    const answer = await vscode.window.showInformationMessage(`agent-ls asks to ${what}`, ...answers);
+    if (this.told.has(request.requestId)) return;
+    this.told.add(request.requestId);
+    const { text, isWhole } = question(request);
+    // Only what the line tells in whole may be allowed from it.
+    const answers = isWhole ? [ALLOW, MORE, DENY] : [SHOW, MORE, DENY];
+    const answer = await vscode.window.showInformationMessage(text, ...answers);
     const item = this.sessions.snapshot.requests.get(request.requestId);
     if (answer === SHOW) await vscode.commands.executeCommand("agentLs.open");
-    else if (item?.status === "pending" && answer !== undefined) {
-      await this.sessions.approve(item, { decision: answer === ALLOW ? "allow" : "deny" });
-    }
+    else if (item && answer === MORE) await this.picker.ask(item);
+    else if (item && answer !== undefined) await this.picker.send(item, { decision: answer === ALLOW ? "allow" : "deny" });
+  }
+
+  /** A turn that waits for a verdict on what it proposes. */
+  private async proposed({ hunks }: EventData["hunk_state"]): Promise<void> {
+    const [first] = hunks.filter(({ state }) => state === "proposed");
+    if (!first || this.told.has(first.callId)) return;
+    this.told.add(first.callId);
+    const name = vscode.workspace.asRelativePath(first.path);
+    const answer = await vscode.window.showInformationMessage(`agent-ls proposes a change to ${name}`, REVIEW);
+    if (answer === REVIEW) await vscode.commands.executeCommand("agentLs.compareHunk", first.id);
   }
 
   private async done({ reason }: EventData["processing_end"]): Promise<void> {
     if (reason !== "completed") return;
     const title = this.sessions.snapshot.session.title ?? "";
-    const answer = await vscode.window.showInformationMessage(`agent-ls is done${title === "" ? "" : `: ${title}`}`, SHOW);
+    const waiting = all(this.store.hunks).length;
+    const words = [title === "" ? "agent-ls is done" : `agent-ls is done: ${title}`, waiting > 0 ? `${count(waiting, "change")} to review` : ""];
+    const answer = await vscode.window.showInformationMessage(words.filter(Boolean).join(" · "), ...(waiting > 0 ? [REVIEW, SHOW] : [SHOW]));
     if (answer === SHOW) await vscode.commands.executeCommand("agentLs.open");
+    else if (answer === REVIEW) await vscode.commands.executeCommand("agentLs.nextHunk");
   }
 
-  private async problem(message: string): Promise<void> {
-    const answer = await vscode.window.showErrorMessage(`agent-ls: ${message}`, SHOW);
+  private async problem({ message, hint }: EventData["error"]): Promise<void> {
+    const answer = await vscode.window.showErrorMessage(`agent-ls: ${message}${hint === "" ? "" : ` (${hint})`}`, SHOW);
     if (answer === SHOW) await vscode.commands.executeCommand("agentLs.open");
   }
 }

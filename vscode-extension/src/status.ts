@@ -1,31 +1,41 @@
-// The status bar item: what the agent does, in one word, and the way to the chat.
+// The status bar item: what the agent does, its model and cost, and the way to the chat.
 import * as vscode from "vscode";
-import type { Activity } from "./items";
+import { all } from "./review/model";
 import type { ReviewStore } from "./review/store";
 import { isDelta } from "./seams";
 import type { Sessions } from "./session";
-import { activity } from "./snapshot";
+import { statusLine } from "./status_words";
 
-const SHOWN: Record<Activity, { icon: string; word: string }> = {
-  working: { icon: "$(sync~spin)", word: "working" },
-  waiting: { icon: "$(bell-dot)", word: "asks you" },
-  idle: { icon: "$(comment-discussion)", word: "" },
-  closed: { icon: "$(comment-discussion)", word: "" },
-};
+const LINKS = [
+  ["Chat", "agentLs.open"], ["Changes", "agentLs.changes.focus"], ["Model and Mode", "agentLs.configure"], ["Log", "agentLs.showLog"],
+] as const;
 
 export class Status implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("agentLs.status", vscode.StatusBarAlignment.Right, 90);
   private readonly subscriptions: { dispose(): void }[];
+  private isServerGone = false;
 
   constructor(
     private readonly sessions: Sessions,
     private readonly store: ReviewStore,
   ) {
     this.item.name = "agent-ls";
-    this.item.command = "agentLs.open";
-    this.subscriptions = [sessions.listen((change) => { if (!isDelta(change)) this.draw(); }), store.onDidChange(() => { this.draw(); })];
+    this.subscriptions = [
+      sessions.listen((change) => {
+        if (isDelta(change)) return;
+        if (change.switched === true || change.event) this.isServerGone = false;
+        this.draw();
+      }),
+      store.onDidChange(() => { this.draw(); }),
+    ];
     this.draw();
     this.item.show();
+  }
+
+  /** The server ended by itself and is not started again by itself either. */
+  serverGone(): void {
+    this.isServerGone = true;
+    this.draw();
   }
 
   dispose(): void {
@@ -34,16 +44,19 @@ export class Status implements vscode.Disposable {
   }
 
   private draw(): void {
-    const { snapshot } = this.sessions;
-    const { icon, word } = SHOWN[activity(snapshot)];
-    const files = this.store.hunks.size;
-    const toReview = files > 0 ? `${files} ${files === 1 ? "file" : "files"} to review` : "";
-    const words = [word, toReview].filter((each) => each !== "").join(" · ");
-    const text = `${icon} agent-ls${words === "" ? "" : `: ${words}`}`;
-    if (this.item.text === text) return;
-    this.item.text = text;
-    this.item.tooltip = snapshot.session.title ?? "Open the chat";
-    this.item.accessibilityInformation = { label: `agent-ls ${words === "" ? "is idle" : words}` };
-    this.item.backgroundColor = word === SHOWN.waiting.word ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
+    const proposals = all(this.store.hunks).filter(({ state }) => state === "proposed").length;
+    const line = statusLine(this.sessions.snapshot, { files: this.store.hunks.size, proposals }, this.isServerGone);
+    this.item.text = line.text;
+    this.item.tooltip = this.tooltip(line.details);
+    this.item.accessibilityInformation = { label: line.label };
+    this.item.backgroundColor = line.isUrgent ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
+    this.item.command = this.isServerGone ? "agentLs.restart" : proposals > 0 ? "agentLs.nextHunk" : "agentLs.open";
+  }
+
+  private tooltip(details: readonly string[]): vscode.MarkdownString {
+    const text = new vscode.MarkdownString();
+    text.isTrusted = { enabledCommands: LINKS.map(([, command]) => command) };
+    for (const line of details) text.appendText(`${line}\n\n`);
+    return text.appendMarkdown(LINKS.map(([title, command]) => `[${title}](command:${command})`).join(" · "));
   }
 }

@@ -4,7 +4,7 @@ import type { Hunk } from "../items";
 import { SECTION, showsCodeLens } from "../settings";
 import { ofFile } from "./model";
 import type { ReviewStore } from "./store";
-import { SCHEME, fileOfSide, inProposed, sideOf } from "./texts";
+import { fileOfSide, inProposed, sideOf } from "./texts";
 import { nature, verdictWords } from "./words";
 
 interface Numbered {
@@ -41,13 +41,13 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
       vscode.workspace.onDidChangeConfiguration((change) => {
         if (change.affectsConfiguration(SECTION)) this.changed.fire();
       }),
-      vscode.languages.registerCodeLensProvider([{ scheme: "file" }, { scheme: SCHEME }], this),
+      vscode.languages.registerCodeLensProvider([{ scheme: "file" }, { scheme: "agent-ls-proposed" }], this),
     ];
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
     if (!showsCodeLens()) return [];
-    const isCompared = document.uri.scheme === SCHEME;
+    const isCompared = sideOf(document.uri) !== undefined;
     return this.numbered(document).flatMap((each) => lenses(each, document.lineCount, isCompared));
   }
 
@@ -58,9 +58,7 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
 
   /** The hunks that a document shows, with the lines where they stand in it. */
   private numbered(document: vscode.TextDocument): Numbered[] {
-    const side = sideOf(document.uri.path);
     const file = fileOfSide(document.uri);
-    if (file !== undefined && side !== "proposed") return [];
     const inOrder = file === undefined ? this.store.of(document) : ofFile(this.store.hunks, file);
     const placed = file === undefined ? inOrder.map((hunk) => ({ hunk, first: hunk.first })) : inProposed(inOrder);
     const number = (hunk: Hunk) => inOrder.findIndex(({ id }) => id === hunk.id) + 1;

@@ -19,20 +19,20 @@ export class ReviewFace implements vscode.Disposable {
   readonly commands: Table;
   private readonly parts: readonly { dispose(): void }[];
 
-  constructor({ extension, sessions }: Ctx, store: ReviewStore) {
+  constructor({ extension, sessions, client }: Ctx, store: ReviewStore) {
     const actions = new ReviewActions(store, sessions);
     const comments = new HunkComments(store, sessions, actions);
     const comparison = new Comparison(store);
     const ownText = new OwnText(sessions);
     const tree = new ChangesTree(extension.workspaceState, store, sessions);
     this.actions = actions;
-    this.parts = [comments, ownText, tree, new SideTexts(store), new Decorations(store), new HunkLenses(store)];
+    this.parts = [comments, ownText, tree, new SideTexts(store, (uri) => client.textOf(uri)), new Decorations(store), new HunkLenses(store)];
 
     const comment = async (argument?: unknown) => {
       const hunk = actions.hunk(argument);
       if (!hunk) return;
-      if (vscode.window.activeTextEditor?.document.uri.scheme !== "file" || typeof argument !== "string") await actions.show(hunk);
-      await comments.open(hunk);
+      await actions.show(hunk);
+      comments.open(hunk);
     };
     const compare = async (argument?: unknown) => {
       const hunk = actions.hunk(argument);

@@ -7,6 +7,7 @@ import type { ReviewActions } from "./actions";
 import type { ReviewStore } from "./store";
 import { nature, verdictWords } from "./words";
 
+const DRAWN_MS = 200; // until the editor has drawn a new thread; nothing tells of it
 const CONTROLLER = "agentLs.comments";
 
 interface Asked {
@@ -28,13 +29,13 @@ export class HunkComments implements vscode.Disposable {
     this.subscription = store.onDidChange(() => { this.drop(); });
   }
 
-  /** Opens a thread at a hunk, for the user to write in. */
-  async open(hunk: Hunk): Promise<void> {
+  /** Opens a thread at a hunk, for the user to write in. The cursor must be there. */
+  open(hunk: Hunk): void {
     const known = this.asked.find(({ hunkId }) => hunkId === hunk.id);
     const thread = known?.thread ?? this.make(hunk);
     thread.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
     if (!known) this.asked.push({ thread, hunkId: hunk.id });
-    await vscode.commands.executeCommand("workbench.action.focusCommentOnCurrentLine").then(undefined, () => undefined);
+    setTimeout(() => void vscode.commands.executeCommand("workbench.action.focusCommentOnCurrentLine"), DRAWN_MS);
   }
 
   /** Keeps or undoes the hunk, and tells the model why with its next call. */

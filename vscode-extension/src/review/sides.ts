@@ -1,10 +1,12 @@
 // The documents to compare a file with: its accepted and its proposed text. The server gives them where it can
-// (workspace/textDocumentContent, registered by the language client); else they are made here from the open hunks.
+// (workspace/textDocumentContent); else they are made here from the open hunks.
 import * as vscode from "vscode";
 import type { Hunk } from "../items";
 import { ofFile } from "./model";
 import type { ReviewStore } from "./store";
-import { SCHEME, type Side, baseText, fileOfSide, proposedText, sideOf, sideParts } from "./texts";
+import { SCHEMES, type Side, baseText, fileOfSide, proposedText, serverParts, sideOf, sideParts } from "./texts";
+
+const TYPING_MS = 300; // typing belongs to both sides: the other follows when it pauses
 
 export function sideUri(side: Side, fileUri: string): vscode.Uri {
   return vscode.Uri.from(sideParts(side, fileUri, vscode.Uri.parse(fileUri).path));
@@ -21,34 +23,55 @@ async function currentText(fileUri: string): Promise<string> {
   }
 }
 
+/** Asks the server for a text by its uri; undefined: it does not give any. */
+export type AskServer = (uri: string) => Promise<string | undefined>;
+
 export class SideTexts implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<vscode.Uri>();
   private readonly subscriptions: vscode.Disposable[];
+  private timer: NodeJS.Timeout | undefined;
   readonly onDidChange = this.changed.event;
 
-  constructor(private readonly store: ReviewStore) {
+  constructor(
+    private readonly store: ReviewStore,
+    private readonly ask: AskServer,
+  ) {
     this.subscriptions = [
-      vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
+      ...SCHEMES.map((scheme) => vscode.workspace.registerTextDocumentContentProvider(scheme, this)),
       store.onDidChange((uris) => { this.refresh(uris); }),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => { this.typed(document); }),
     ];
   }
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
     const file = fileOfSide(uri);
-    const side = sideOf(uri.path);
-    if (file === undefined || side === undefined || side === "empty") return "";
+    const side = sideOf(uri);
+    if (file === undefined || side === "empty") return "";
+    const given = await this.ask(vscode.Uri.from(serverParts(uri)).toString());
+    if (given !== undefined) return given;
     const make: (current: string, hunks: readonly Hunk[]) => string = side === "base" ? baseText : proposedText;
     const current = await currentText(file);
     return make(current, ofFile(this.store.hunks, file));
   }
 
   dispose(): void {
+    clearTimeout(this.timer);
     for (const subscription of this.subscriptions) subscription.dispose();
     this.changed.dispose();
   }
 
-  private refresh(uris: readonly string[]): void {
-    const open = vscode.workspace.textDocuments.filter(({ uri }) => uris.includes(fileOfSide(uri) ?? ""));
-    for (const { uri } of open) this.changed.fire(uri);
+  private typed(document: vscode.TextDocument): void {
+    const file = this.store.uriOf(document);
+    if (file === undefined || this.openFor([file]).length === 0) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => { this.refresh([file]); }, TYPING_MS);
+  }
+
+  private openFor(files: readonly string[]): vscode.TextDocument[] {
+    return vscode.workspace.textDocuments.filter(({ uri }) => files.includes(fileOfSide(uri) ?? ""));
+  }
+
+  private refresh(files: readonly string[]): void {
+    for (const { uri } of this.openFor(files)) this.changed.fire(uri);
   }
 }

@@ -5,21 +5,33 @@ import type { Hunk } from "../items";
 /** The document that stands for a side of a comparison; `empty` is that of a file which is not there. */
 export type Side = "base" | "proposed" | "empty";
 
-export const SCHEME = "agent-ls";
-
-/** `agent-ls:/base/<path>?<uri of the file>`, by its pieces. */
-export function sideParts(side: Side, fileUri: string, filePath: string): { scheme: string; path: string; query: string } {
-  return { scheme: SCHEME, path: `/${side}${filePath}`, query: fileUri };
+interface UriParts {
+  readonly scheme: string;
+  readonly path: string;
+  readonly query: string;
 }
 
-export function sideOf(path: string): Side | undefined {
-  const [, side] = /^\/(base|proposed|empty)\//.exec(path) ?? [];
-  return side as Side | undefined;
+const SCHEME = /^agent-ls-(base|proposed|empty)$/;
+
+export const SCHEMES = ["agent-ls-base", "agent-ls-proposed", "agent-ls-empty"] as const;
+
+/** The uri of a side, by its pieces. Its path is the file's, so that the editor takes both for one file. */
+export function sideParts(side: Side, fileUri: string, filePath: string): UriParts {
+  return { scheme: `agent-ls-${side}`, path: filePath, query: fileUri };
+}
+
+/** The name that the server has for it: `agent-ls:/base/<path>?<uri of the file>`. */
+export function serverParts({ scheme, path, query }: UriParts): UriParts {
+  return { scheme: "agent-ls", path: `/${scheme.replace(SCHEME, "$1")}${path}`, query };
+}
+
+export function sideOf(uri: Pick<UriParts, "scheme">): Side | undefined {
+  return SCHEME.exec(uri.scheme)?.[1] as Side | undefined;
 }
 
 /** The uri of the file that a side stands for; undefined for any other document. */
-export function fileOfSide(uri: { readonly scheme: string; readonly path: string; readonly query: string }): string | undefined {
-  return uri.scheme === SCHEME && sideOf(uri.path) !== undefined ? uri.query : undefined;
+export function fileOfSide(uri: UriParts): string | undefined {
+  return sideOf(uri) === undefined ? undefined : uri.query;
 }
 
 function replaced(text: string, hunks: readonly Hunk[], linesOf: (hunk: Hunk) => readonly string[]): string {

@@ -1,7 +1,7 @@
 // req: H6, H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { baseText, fileOfSide, inProposed, proposedText, sideOf, sideParts } from "../../review/texts";
+import { baseText, fileOfSide, inProposed, proposedText, serverParts, sideOf, sideParts } from "../../review/texts";
 import { hunk } from "../support/hunks";
 
 const NOW = "one\nTWO\nTWO B\nthree\nfour\n";
@@ -42,10 +42,10 @@ test("proposals stand further down in the proposed text by what those above add"
   assert.deepEqual(inProposed(hunks).map(({ hunk: { id }, first, last }) => [id, first, last]), [["early", 1, 4], ["late", 6, 6]]);
 });
 
-test("a side names its file, and no other document is one", () => {
+test("a side has the path of its file and names it, and no other document is one", () => {
   const parts = sideParts("base", "file:///w/a%20b.py", "/w/a b.py");
-  assert.deepEqual(parts, { scheme: "agent-ls", path: "/base/w/a b.py", query: "file:///w/a%20b.py" });
-  assert.deepEqual([fileOfSide(parts), sideOf(parts.path)], ["file:///w/a%20b.py", "base"]);
+  assert.deepEqual(parts, { scheme: "agent-ls-base", path: "/w/a b.py", query: "file:///w/a%20b.py" });
+  assert.deepEqual([fileOfSide(parts), sideOf(parts)], ["file:///w/a%20b.py", "base"]);
+  assert.deepEqual(serverParts(parts), { scheme: "agent-ls", path: "/base/w/a b.py", query: "file:///w/a%20b.py" });
   assert.equal(fileOfSide({ ...parts, scheme: "file" }), undefined);
-  assert.equal(fileOfSide({ ...parts, path: "/other/a" }), undefined);
 });

@@ -1,0 +1,45 @@
+// The answers that an approval allows, in the words and the order in which they are offered. Pure.
+import type { ApprovalRequest, RuleOffer } from "../protocol";
+import type { ApproveAnswer } from "../requests";
+
+/** What is done with a choice: sent as it is, or after the user has written something. */
+export type Choice = { readonly label: string; readonly detail: string } & (
+  | { readonly kind: "send"; readonly answer: ApproveAnswer }
+  | { readonly kind: "reason" | "edit" | "show" }
+);
+
+const LINE_CHARS = 120; // what a notification shows in whole
+
+function byRule(rule: RuleOffer): Choice {
+  return { kind: "send", label: rule.label, detail: `Holds for ${HOLDS[rule.scope]}`, answer: { decision: "allow", scope: rule.scope, ruleId: rule.id } };
+}
+
+const HOLDS: Record<RuleOffer["scope"], string> = {
+  once: "this one", turn: "the rest of this turn", session: "this session", project: "this folder, also in later sessions", user: "all folders, also in later sessions",
+};
+
+/** All answers: allow once, by each rule that the server offers, with another command, deny, deny with a reason. */
+export function choicesFor(request: ApprovalRequest): Choice[] {
+  const isCommand = request.effect.command !== undefined;
+  return [
+    { kind: "send", label: "Allow Once", detail: "", answer: { decision: "allow", scope: "once" } },
+    ...request.rules.map(byRule),
+    ...(isCommand ? [{ kind: "edit" as const, label: "Run Another Command Instead…", detail: "You change it; the model is told" }] : []),
+    { kind: "send", label: "Deny", detail: "", answer: { decision: "deny" } },
+    { kind: "reason", label: "Deny with a Reason…", detail: "The model is told why" },
+    { kind: "show", label: "Show in Chat", detail: "" },
+  ];
+}
+
+/** The question in one line, and whether that line tells all that is asked. */
+export function question(request: ApprovalRequest): { readonly text: string; readonly isWhole: boolean } {
+  const { effect, tool, summary } = request;
+  if (effect.command === undefined) {
+    const files = effect.files ?? [];
+    const what = files.length > 0 ? `${tool === "" ? "change files" : "edit"}: ${summary}` : `use ${tool}: ${summary}`;
+    return { text: `agent-ls asks to ${what}`, isWhole: false };
+  }
+  const isWhole = effect.command.length <= LINE_CHARS && !effect.command.includes("\n") && (effect.envVars ?? []).length === 0;
+  const behind = effect.background === true ? " in the background" : "";
+  return { text: `agent-ls asks to run${behind}: ${isWhole ? effect.command : summary}`, isWhole };
+}

@@ -1,0 +1,56 @@
+// Answers an approval outside of the chat: by a list of all that may be answered. It decides nothing itself.
+import * as vscode from "vscode";
+import type { ApprovalItem } from "../items";
+import type { ApproveAnswer } from "../requests";
+import type { Sessions } from "../session";
+import { type Choice, choicesFor, question } from "./choices";
+
+export class ApprovalPicker {
+  constructor(private readonly sessions: Sessions) {}
+
+  /** Offers all answers to what is asked. */
+  async ask(item: ApprovalItem): Promise<void> {
+    const { request } = item;
+    const picks = choicesFor(request).map((choice) => ({ label: choice.label, description: choice.detail, choice }));
+    const title = question(request).text;
+    const chosen = await vscode.window.showQuickPick(picks, { title, placeHolder: request.effect.command ?? request.summary, ignoreFocusOut: true });
+    if (chosen) await this.choose(item, chosen.choice);
+  }
+
+  async send(item: ApprovalItem, answer: ApproveAnswer): Promise<void> {
+    const now = this.sessions.snapshot.requests.get(item.id);
+    if (now?.status !== "pending") void vscode.window.setStatusBarMessage("agent-ls: this was answered already", 4000);
+    else await this.sessions.approve(now, answer);
+  }
+
+  /** Denies; an empty reason is none. */
+  async denyWithReason(item: ApprovalItem): Promise<void> {
+    const reason = await vscode.window.showInputBox({ prompt: "Why not? The model is told.", placeHolder: item.summary, ignoreFocusOut: true });
+    if (reason !== undefined) await this.send(item, { decision: "deny", ...(reason.trim() !== "" && { reason: reason.trim() }) });
+  }
+
+  private async choose(item: ApprovalItem, choice: Choice): Promise<void> {
+    switch (choice.kind) {
+      case "send":
+        return this.send(item, choice.answer);
+      case "reason":
+        return this.denyWithReason(item);
+      case "edit":
+        return this.edit(item);
+      case "show":
+        await vscode.commands.executeCommand("agentLs.open");
+    }
+  }
+
+  private async edit(item: ApprovalItem): Promise<void> {
+    const asked = item.request.effect.command ?? "";
+    // An input box has one line: what has more is edited where all of it can be seen.
+    if (asked.includes("\n")) {
+      await vscode.commands.executeCommand("agentLs.open");
+      return;
+    }
+    const command = await vscode.window.showInputBox({ prompt: "The command to run instead", value: asked, ignoreFocusOut: true });
+    if (command === undefined || command.trim() === "") return;
+    await this.send(item, command === asked ? { decision: "allow" } : { decision: "allow", replacement: { command } });
+  }
+}

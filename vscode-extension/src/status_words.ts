@@ -1,0 +1,78 @@
+// What the status bar says: what the agent does, what waits, what it cost. Pure.
+import type { Activity, Snapshot } from "./items";
+import { count } from "./review/words";
+import { activity, pendingApprovals } from "./snapshot";
+
+export interface StatusLine {
+  readonly text: string;
+  /** For those who hear it. */
+  readonly label: string;
+  readonly isUrgent: boolean;
+  /** The lines of its tooltip. */
+  readonly details: readonly string[];
+}
+
+const ICONS: Record<Activity, string> = {
+  working: "$(sync~spin)", waiting: "$(bell-dot)", idle: "$(comment-discussion)", closed: "$(comment-discussion)",
+};
+
+/** As people read money: cents, and less when there is less. */
+export function money(usd: number): string {
+  if (usd > 0 && usd < 0.01) return "<$0.01";
+  return `$${usd.toFixed(2)}`;
+}
+
+export function short(tokens: number): string {
+  if (tokens < 1_000) return String(tokens);
+  return tokens < 1_000_000 ? `${Math.round(tokens / 100) / 10}k` : `${Math.round(tokens / 100_000) / 10}M`;
+}
+
+interface Waiting {
+  readonly files: number;
+  readonly proposals: number;
+}
+
+function words(s: Snapshot, doing: Activity, { files, proposals }: Waiting): string[] {
+  const asked = pendingApprovals(s).length;
+  const what = proposals > 0 ? `proposes ${count(proposals, "change")}` : asked > 1 ? `asks you (${asked})` : "asks you";
+  const state: Record<Activity, string> = { working: "working", waiting: what, idle: "", closed: "" };
+  // A turn that waits for a verdict waits for the user, whatever its state is called.
+  const first = proposals > 0 ? what : state[doing];
+  return [s.session.access === "readOnly" ? "read only" : "", first, files > 0 ? `${count(files, "file")} to review` : ""].filter((each) => each !== "");
+}
+
+function details(s: Snapshot): string[] {
+  const { session, usage } = s;
+  const lines = [session.title ?? ""];
+  if (session.model !== undefined) lines.push([session.model, session.effort ?? "", session.mode ?? ""].filter(Boolean).join(" · "));
+  if (session.access === "readOnly") lines.push("Another window owns this session: it can only be read here.");
+  if (usage && usage.contextWindowTokens > 0) {
+    lines.push(`Context: ${Math.round((100 * usage.contextTokens) / usage.contextWindowTokens)} % of ${short(usage.contextWindowTokens)} tokens`);
+    lines.push(`Used: ${short(usage.inputTokens)} in (${short(usage.cacheReadTokens)} from the cache), ${short(usage.outputTokens)} out`);
+  }
+  const cost = costOf(s);
+  if (cost !== undefined) lines.push(`Cost: ${money(cost)}`);
+  return lines.filter((line) => line !== "");
+}
+
+/** In USD; undefined when the price is not known, or nothing was asked yet. */
+function costOf(s: Snapshot): number | undefined {
+  const { totalCostUsd } = (s.usage ?? {}) as { totalCostUsd?: number | null };
+  return typeof totalCostUsd === "number" ? totalCostUsd : undefined;
+}
+
+export function statusLine(s: Snapshot, waiting: Waiting, isServerGone: boolean): StatusLine {
+  const doing = activity(s);
+  const said = isServerGone ? ["server stopped"] : words(s, doing, waiting);
+  const { model, isWalkthrough } = s.session;
+  const cost = costOf(s);
+  const shown = [...said, isWalkthrough === true ? "" : (model ?? ""), cost === undefined || cost === 0 ? "" : money(cost)].filter((each) => each !== "");
+  const isUrgent = isServerGone || doing === "waiting" || waiting.proposals > 0;
+  const icon = isServerGone ? "$(warning)" : isUrgent ? ICONS.waiting : ICONS[doing];
+  return {
+    text: `${icon} agent-ls${shown.length === 0 ? "" : `: ${shown.join(" · ")}`}`,
+    label: `agent-ls ${shown.length === 0 ? "is idle" : shown.join(", ")}`,
+    isUrgent,
+    details: details(s),
+  };
+}

@@ -1,0 +1,49 @@
+// req: H7, H17
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { choicesFor, question } from "../../approvals/choices";
+import type { ApprovalRequest } from "../../protocol";
+import { eventOf } from "../support/golden";
+
+const ASKED = eventOf("approval_requested").data as ApprovalRequest;
+
+function command(text: string, more: ApprovalRequest["effect"] = {}): ApprovalRequest {
+  return { ...ASKED, summary: "the summary", effect: { command: text, ...more } };
+}
+
+test("every rule that the server offers is an answer, with its id and how long it holds", () => {
+  const rules = [
+    { id: "r1", label: "Allow this for this turn", scope: "turn" },
+    { id: "r2", label: "Always allow npm test", scope: "project" },
+  ] as const;
+  const choices = choicesFor({ ...command("npm test"), rules });
+  assert.deepEqual(choices.map(({ label }) => label), [
+    "Allow Once", "Allow this for this turn", "Always allow npm test", "Run Another Command Instead…", "Deny", "Deny with a Reason…", "Show in Chat",
+  ]);
+  assert.deepEqual(choices.flatMap((choice) => (choice.kind === "send" ? [choice.answer] : [])), [
+    { decision: "allow", scope: "once" },
+    { decision: "allow", scope: "turn", ruleId: "r1" },
+    { decision: "allow", scope: "project", ruleId: "r2" },
+    { decision: "deny" },
+  ]);
+  assert.equal(choices[2]?.detail, "Holds for this folder, also in later sessions");
+});
+
+test("only a command can be replaced by another", () => {
+  const choices = choicesFor({ ...ASKED, effect: { files: [{ path: "/a", action: "modify", diff: "" }] } });
+  assert.equal(choices.some(({ kind }) => kind === "edit"), false);
+});
+
+test("a line asks in whole only what it shows in whole", () => {
+  assert.deepEqual(question(command("npm test")), { text: "agent-ls asks to run: npm test", isWhole: true });
+  assert.deepEqual(question(command("a\nb")), { text: "agent-ls asks to run: the summary", isWhole: false });
+  assert.equal(question(command("x".repeat(121))).isWhole, false);
+  assert.equal(question(command("npm test", { envVars: [["CI", "1"]] })).isWhole, false);
+  assert.equal(question(command("npm start", { background: true })).text, "agent-ls asks to run in the background: npm start");
+  assert.equal(question({ ...ASKED, tool: "edit", summary: "a.py", effect: { files: [{ path: "/a.py", action: "modify", diff: "" }] } }).isWhole, false);
+});
+
+test("the golden question is understood", () => {
+  assert.equal(choicesFor(ASKED).filter((choice) => choice.kind === "send" && choice.answer.ruleId !== undefined).length, ASKED.rules.length);
+  assert.match(question(ASKED).text, /^agent-ls asks to /);
+});

@@ -1,0 +1,51 @@
+// req: H9, H17
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Snapshot } from "../../items";
+import { apply, newSnapshot } from "../../snapshot";
+import { money, short, statusLine } from "../../status_words";
+import { sessionInfo } from "../support/fake_connection";
+import { recorded } from "../support/golden";
+
+const NOTHING = { files: 0, proposals: 0 };
+
+function shown(more: Parameters<typeof sessionInfo>[1] = {}): Snapshot {
+  const s = newSnapshot();
+  s.session = sessionInfo("s1", { model: "large", isWalkthrough: false, ...more });
+  return s;
+}
+
+test("without a session only the name is there", () => {
+  const line = statusLine(newSnapshot(), NOTHING, false);
+  assert.deepEqual([line.text, line.label, line.isUrgent], ["$(comment-discussion) agent-ls", "agent-ls is idle", false]);
+});
+
+test("what it does, what waits, the model and the cost, in this order", () => {
+  const s = shown();
+  apply(s, recorded(1, "state", { state: "PROCESSING" }));
+  apply(s, recorded(2, "usage", { total: { inputTokens: 1200, outputTokens: 30 }, contextTokens: 600, contextWindowTokens: 1000, totalCostUsd: 0.234 } as never));
+  s.usage = { ...s.usage, totalCostUsd: 0.234 } as never;
+  const line = statusLine(s, { files: 2, proposals: 0 }, false);
+  assert.equal(line.text, "$(sync~spin) agent-ls: working · 2 files to review · large · $0.23");
+  assert.deepEqual(line.details.slice(1), ["Context: 60 % of 1k tokens", "Used: 1.2k in (0 from the cache), 30 out", "Cost: $0.23"]);
+});
+
+test("what waits for the user is urgent", () => {
+  const s = shown();
+  for (const seq of [1, 2]) apply(s, recorded(seq, "approval_requested", { requestId: `a${seq}`, summary: "", rules: [] }));
+  assert.deepEqual([statusLine(s, NOTHING, false).text, statusLine(s, NOTHING, false).isUrgent], ["$(bell-dot) agent-ls: asks you (2) · large", true]);
+  const proposing = statusLine(shown(), { files: 1, proposals: 1 }, false);
+  assert.deepEqual([proposing.text, proposing.isUrgent], ["$(bell-dot) agent-ls: proposes 1 change · 1 file to review · large", true]);
+});
+
+test("a session of another window, and a server that is gone, are told", () => {
+  const s = shown({ access: "readOnly" });
+  assert.match(statusLine(s, NOTHING, false).text, /read only/);
+  assert.match(statusLine(s, NOTHING, false).details.join(), /Another window owns this session/);
+  assert.deepEqual([statusLine(s, NOTHING, true).text, statusLine(s, NOTHING, true).isUrgent], ["$(warning) agent-ls: server stopped · large", true]);
+});
+
+test("money and tokens are short", () => {
+  assert.deepEqual([0, 0.004, 0.5, 12.345].map(money), ["$0.00", "<$0.01", "$0.50", "$12.35"]);
+  assert.deepEqual([999, 1_250, 128_000, 1_000_000].map(short), ["999", "1.3k", "128k", "1M"]);
+});
