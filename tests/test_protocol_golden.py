@@ -21,6 +21,8 @@ RESULTS: dict[str, type[protocol.Wire]] = {
     "agent/unsubscribe": protocol.Empty,
     "agent/history": protocol.HistoryResult,
     "agent/draft": protocol.Empty,
+    "agent/queue": protocol.Empty,
+    "agent/rename": protocol.SessionResult,
     "agent/submit": protocol.SubmitResult,
     "agent/steer": protocol.SteerResult,
     "agent/unsteer": protocol.Empty,

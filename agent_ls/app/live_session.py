@@ -13,15 +13,13 @@ from agent_ls.app.models import make_profile
 from agent_ls.app.notices import Notices
 from agent_ls.app.stored import SessionFiles
 from agent_ls.environments.base import ExecutionEnvironment
-from agent_ls.loop.events import RecordedEvent, State
+from agent_ls.loop.events import RecordedEvent, State, Title
 from agent_ls.loop.session import AppliesFrom, Session
-from agent_ls.loop.turns import UserTurn
+from agent_ls.loop.titles import title_of
 from agent_ls.policy.decide import Mode
 from agent_ls.store import pages
 from agent_ls.store.journal import Standing
 from agent_ls.store.pages import Page
-
-TITLE_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,9 @@ class LiveSession:
         files: ExecutionEnvironment,
         notices: Notices,
         stored: SessionFiles,
+        title: str,
     ) -> None:
+        self.title = title
         self.session = session
         self.desk = desk
         self.environment = environment
@@ -77,7 +77,7 @@ class LiveSession:
         session, header = self.session, self._stored.header
         return SessionSummary(
             id=session.id,
-            title=self._title(),
+            title=self.title,
             state=session.state,
             provider=session.profile.id,
             model=session.profile.model,
@@ -90,13 +90,14 @@ class LiveSession:
             is_walkthrough=session.profile.id == "walkthrough",
         )
 
-    def _title(self) -> str:
-        """The given title, else how the first input begins."""
-        if self._stored.header.title:
-            return self._stored.header.title
-        first = next((turn for turn in self.session.history.turns if isinstance(turn, UserTurn)), None)
-        words = " ".join(first.content.split()) if first else ""
-        return words if len(words) <= TITLE_CHARS else f"{words[: TITLE_CHARS - 1]}\u2026"
+    def rename(self, title: str) -> None:
+        self.title = title
+        self.emit(Title(title))
+
+    def name_after(self, text: str) -> None:
+        """Without a title the session is named after its first input that has words."""
+        if not self.title and (title := title_of(text)):
+            self.rename(title)
 
     @property
     def folder(self) -> Path:

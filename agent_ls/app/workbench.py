@@ -52,6 +52,7 @@ from agent_ls.loop.events import Warning
 from agent_ls.loop.ids import SessionId, new_id
 from agent_ls.loop.restored import Restored
 from agent_ls.loop.session import Session
+from agent_ls.loop.titles import plain
 from agent_ls.policy.decide import Mode
 from agent_ls.store.errors import SessionLockedError
 from agent_ls.store.layout import SessionSummary as StoredSummary
@@ -137,7 +138,7 @@ class Workbench:
         if self._group is None:
             raise NotRunningError
         session_id = SessionId(new_id("s"))
-        header = Header(session_id, self._clock.now(), folder, profile.id, profile.model, title or "")
+        header = Header(session_id, self._clock.now(), folder, profile.id, profile.model, plain(title or ""))
         with store_errors(session_id):
             opened = await anyio.to_thread.run_sync(self._store.create, header)
         config = self._config(effort if effort is not None else self.settings.effort)
@@ -156,14 +157,20 @@ class Workbench:
             UnknownSessionError, SessionBusyError, AppError.
         """
         async with self._opening:  # two requests for one stored session must not both open it
-            if live := self._live.get(session_id):
-                if not live.session.is_closing:
-                    return live
-                await live.ended.wait()
+            if live := await self._maybe_open(session_id):
+                return live
             with store_errors(session_id):
                 opened = await self._open_stored(session_id)
             with _closed_on_failure(opened):
                 return await self._resume(session_id, opened)
+
+    async def _maybe_open(self, session_id: str) -> LiveSession | None:
+        """The live session; None when it is only stored, once one that is just ending has ended."""
+        if live := self._live.get(session_id):
+            if not live.session.is_closing:
+                return live
+            await live.ended.wait()
+        return None
 
     async def _open_stored(self, session_id: str) -> OpenSession:
         """Waits for an owner that is about to end: of an editor that was just left, its server still settles."""
@@ -180,9 +187,11 @@ class Workbench:
         return self._live.get(session_id)
 
     async def list_sessions(
-        self, workspace_folder: str | None, cursor: str | None, limit: int
+        self, workspace_folder: str | None, cursor: str | None, limit: int, query: str = ""
     ) -> tuple[Sequence[SessionSummary], str | None]:
         """Live and stored sessions, newest first; the cursor is where the next page begins.
+
+        `query` is to be in the title, however it is written large or small.
 
         A session that is written to meanwhile moves to the front: no page shows it twice, or leaves another out.
 
@@ -192,6 +201,8 @@ class Workbench:
         last = _place_of(cursor)
         stored = await anyio.to_thread.run_sync(self._store.sessions, workspace_folder)
         rest = [item for item in stored if last is None or _place(item) < last]
+        if query:
+            rest = [item for item in rest if query.casefold() in self._title(item).casefold()]
         page = rest[: max(limit, 1)]
         more = "/".join(_place(page[-1])) if len(rest) > len(page) else None
         return [self._summary(item) for item in page], more
@@ -272,10 +283,18 @@ class Workbench:
             restored=restored,
             prompts=SessionPrompts(local, files, trusted=False),
             before_end=self.review.flush,
+            on_input=lambda text: live.name_after(text),
         )
-        return LiveSession(
-            session=session, desk=desk, environment=environment, files=files, notices=notices, stored=stored
+        live = LiveSession(
+            session=session,
+            desk=desk,
+            environment=environment,
+            files=files,
+            notices=notices,
+            stored=stored,
+            title=opened.stored.title if opened.stored else header.title,
         )
+        return live
 
     def _maybe_audience(self, session_id: str) -> LiveSession | None:
         """A session that may still be told something: after SESSION_END nothing is."""
@@ -334,6 +353,24 @@ class Workbench:
             last_seq=stored.last_seq,
             is_walkthrough=header.provider == WALKTHROUGH,
         )
+
+    def _title(self, stored: StoredSummary) -> str:
+        live = self._live.get(stored.header.session_id)
+        return live.title if live else stored.title
+
+    async def rename(self, session_id: str, title: str) -> SessionSummary:
+        """Of a session that is open here or only stored.
+
+        Raises:
+            UnknownSessionError, SessionBusyError, AppError.
+        """
+        async with self._opening:
+            if live := await self._maybe_open(session_id):
+                live.rename(title)
+                return live.summary()
+            with store_errors(session_id):
+                rename = partial(self._store.rename, session_id, title, self._clock.now())
+                return self._summary(await anyio.to_thread.run_sync(rename))
 
     def _log_failed(self, session_id: str, error: OSError) -> None:
         log.error("the log of session %s cannot be written: %s", session_id, error)

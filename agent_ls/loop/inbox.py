@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from agent_ls.llm.messages import ImagePart
 from agent_ls.loop.events import QueueChanged, QueueItem
@@ -27,6 +28,38 @@ class Steer:
     text: str
     images: tuple[ImagePart, ...] = ()
     client_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Other words for a message that waits; it keeps its place, its id and its key."""
+
+    queued_id: str
+    text: str
+    images: tuple[ImagePart, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """To the place before another, "": to the end."""
+
+    queued_id: str
+    before: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    queued_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class StartNow:
+    """To the front, and not to wait for a turn that runs."""
+
+    queued_id: str
+
+
+QueueChange: TypeAlias = Edit | Move | Remove | StartNow
 
 
 class Inbox:
@@ -76,6 +109,35 @@ class Inbox:
         self._queue.insert(self._urgent, item)
         self._urgent += 1
         self.held = False
+
+    def change(self, change: QueueChange) -> bool:
+        """False: one of the messages that it names waits no longer, or never did; then nothing is changed."""
+        places = {item.queued_id: place for place, item in enumerate(self._queue)}
+        before = change.before if isinstance(change, Move) else ""
+        if change.queued_id not in places or (before and before not in places):
+            return False
+        item = self._queue[places[change.queued_id]]
+        match change:
+            case Edit(text=text, images=images):
+                self._queue[places[change.queued_id]] = replace(item, text=text, images=images)
+                return True
+            case Remove():
+                self._queue.remove(item)
+            case StartNow():
+                self._queue.remove(item)
+                self._queue.appendleft(item)
+            case Move() if before != change.queued_id:
+                self._queue.remove(item)
+                self._queue.insert(self._place_of(before), item)
+        # The order is the user's own now; what he sends after a stop goes behind what he wants to start at once.
+        self._urgent = int(isinstance(change, StartNow))
+        self.held = self.held and bool(self._queue)
+        return True
+
+    def _place_of(self, queued_id: str) -> int:
+        """The end for ""."""
+        ids = [item.queued_id for item in self._queue]
+        return ids.index(queued_id) if queued_id else len(ids)
 
     def hold(self) -> None:
         """The queue waits for the user."""

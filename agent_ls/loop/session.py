@@ -40,7 +40,7 @@ from agent_ls.loop.events import (
 from agent_ls.loop.failures import failure_of, internal_error
 from agent_ls.loop.history import History
 from agent_ls.loop.ids import QueuedId, SessionId, SteerId, TurnId, new_id
-from agent_ls.loop.inbox import Inbox, Input, Steer
+from agent_ls.loop.inbox import Inbox, Input, QueueChange, StartNow, Steer
 from agent_ls.loop.restored import Restored, Submitted
 from agent_ls.loop.seams import BasePrompt, Clock, ModelClient, NoticeBoard, PromptSource, Recorder
 from agent_ls.loop.subscription import Subscription
@@ -77,8 +77,12 @@ class Session:
         restored: Restored | None = None,
         prompts: PromptSource | None = None,
         before_end: Callable[[], object] = lambda: None,
+        on_input: Callable[[str], object] = lambda text: None,
     ) -> None:
-        """`before_end` is called when a turn or the session is about to end: last events are emitted there."""
+        """`before_end` is called when a turn or the session is about to end: last events are emitted there.
+
+        `on_input` is called with the text of each input when its event has been told.
+        """
         self.id = session_id
         self.profile = profile
         self.config = config
@@ -90,6 +94,7 @@ class Session:
         self._loop = TurnLoop(session_id, self._ports, self._hub, self._inbox, lambda: self.config, known)
         self._loop.keep_prompt(profile)
         self._before_end = before_end
+        self._on_input = on_input
         self._answers = dict(known.answers)
         self._state: State = "IDLE"
         self._has_started = False
@@ -199,6 +204,22 @@ class Session:
         queued_id = self._queue_input(Input(text, tuple(images), client_key))
         self._remember(client_key, Submitted(queued_id=queued_id))
         return queued_id
+
+    def change_queue(self, change: QueueChange) -> bool:
+        """False when one of the messages that it names waits no longer; then nothing is changed.
+
+        Raises:
+            SessionClosedError.
+        """
+        self._demand_open()
+        if not self._inbox.change(change):
+            return False
+        self.emit(self._inbox.changed())
+        if isinstance(change, StartNow):
+            self.interrupt()
+            self._inbox.release()
+            self._wake.set()
+        return True
 
     def interrupt(self) -> None:
         """The turn ends, the session lives. What is queued then waits until the user sends something."""
@@ -337,6 +358,7 @@ class Session:
         self._loop.take_notices()
         self._loop.record(UserTurn(item.text, self._ports.clock.now(), item.images))
         self._hub.emit(UserInput(item.text, item.client_key, item.queued_id))
+        self._on_input(item.text)
         return turn_id
 
     def _maybe_begin_next(self) -> bool:

@@ -136,6 +136,7 @@ class Sessions(Params):
     workspace_folder: str | None = None
     cursor: str | None = None
     limit: int = Field(default=50, ge=1, le=500)
+    query: str = ""
 
 
 class SessionsResult(Wire):
@@ -290,6 +291,41 @@ class Interrupt(Params):
     session_id: str
     client_key: str = ""
     then_submit: tuple[InputPart, ...] | None = None
+
+
+class EditQueued(Wire):
+    """Other parts for a message that waits."""
+
+    queued_id: str
+    input: tuple[InputPart, ...] = Field(min_length=1)
+
+
+class MoveQueued(Wire):
+    """To the place before another; without one to the end."""
+
+    queued_id: str
+    before: str | None = None
+
+
+class Queue(Params):
+    """Changes what waits for the end of the turn: exactly one of the four."""
+
+    method: ClassVar[str] = "agent/queue"
+    session_id: str
+    client_key: str
+    edit: EditQueued | None = None
+    move: MoveQueued | None = None
+    remove: str | None = None
+    start_now: str | None = None
+
+
+class Rename(Params):
+    """Gives a session, live or stored, another title."""
+
+    method: ClassVar[str] = "agent/rename"
+    session_id: str
+    client_key: str
+    title: str = Field(min_length=1)
 
 
 class Abort(Params):

@@ -220,6 +220,13 @@ class Bench(Protocol):
 
     def live(self, session_id: str) -> Live | None: ...
 
+    async def rename(self, session_id: str, title: str) -> Summary:
+        """
+        Raises:
+            UnknownSessionError, SessionBusyError.
+        """
+        ...
+
     async def list_sessions(
-        self, workspace_folder: str | None, cursor: str | None, limit: int
+        self, workspace_folder: str | None, cursor: str | None, limit: int, query: str
     ) -> tuple[Sequence[Summary], str | None]: ...

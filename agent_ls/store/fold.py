@@ -35,6 +35,7 @@ from agent_ls.loop.events import (
 from agent_ls.loop.ids import SteerId
 from agent_ls.loop.inbox import Input, Steer
 from agent_ls.loop.restored import Submitted
+from agent_ls.loop.titles import title_of
 from agent_ls.loop.turns import AssistantTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
 from agent_ls.store.journal import Intent, Standing
 
@@ -109,6 +110,11 @@ class Fold:
                 self.notices.remove(text)
             case _:
                 pass
+
+    @property
+    def first_words(self) -> str:
+        inputs = (title_of(turn.content) for turn in self.turns if isinstance(turn, UserTurn))
+        return next(filter(None, inputs), "")
 
     @property
     def begun_from_queue(self) -> Input | None:

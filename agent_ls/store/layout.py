@@ -17,6 +17,7 @@ from pathlib import Path
 
 from platformdirs import user_state_path
 
+from agent_ls.loop.titles import title_of
 from agent_ls.store.errors import StoreError
 from agent_ls.store.log import FILE_MODE, Header, make_private_folder, parse_header
 
@@ -76,7 +77,7 @@ class Layout:
         return next(iter(self.root.glob(f"workspaces/*/sessions/{session_id}")), None)
 
     def sessions(self, workspace: str | None = None) -> list[SessionSummary]:
-        """Newest first; what cannot be read is left out. None: of all workspaces. Blocks: for a thread."""
+        """Newest first; what cannot be read is left out. None: of all workspaces."""
         key = "*" if workspace is None else workspace_key(workspace)
         found = [
             summary
@@ -84,6 +85,11 @@ class Layout:
             for summary in _peek(log)
         ]
         return sorted(found, key=lambda summary: (summary.updated, summary.header.session_id), reverse=True)
+
+
+def summary(folder: Path) -> SessionSummary | None:
+    """Of the session that is stored there; None when there is none."""
+    return next(_peek(log_path(folder)), None)
 
 
 def workspace_key(workspace: str) -> str:
@@ -108,6 +114,10 @@ def outputs_path(session_folder: Path) -> Path:
 
 def draft_path(session_folder: Path) -> Path:
     return session_folder / "draft.json"
+
+
+def title_path(session_folder: Path) -> Path:
+    return session_folder / "title"
 
 
 def blobs_path(session_folder: Path) -> Path:
@@ -136,21 +146,24 @@ def _peek(log: Path) -> Iterator[SessionSummary]:
     yield SessionSummary(
         header=header,
         folder=log.parent,
-        title=_title(header, head, tail),
+        title=_title(log.parent, header, head, tail),
         updated=updated.replace("+00:00", "Z"),
         last_seq=int(seqs[-1]) if seqs else 0,
     )
 
 
-def _title(header: Header, head: bytes, tail: bytes) -> str:
+def _title(folder: Path, header: Header, head: bytes, tail: bytes) -> str:
+    try:
+        return title_path(folder).read_text("utf-8", "replace")
+    except OSError:
+        pass  # nothing has been named yet, or by a version that kept no such file
     named = _TITLE.findall(tail) or _TITLE.findall(head)
     if named and (title := _field(named[-1], "title")):
         return title
     if header.title:
         return header.title
     said = _FIRST_INPUT.search(head)
-    words = " ".join(_field(said[1], "text").split()) if said else ""
-    return words if len(words) <= 60 else f"{words[:59]}…"
+    return title_of(_field(said[1], "text")) if said else ""
 
 
 def _field(data: bytes, name: str) -> str:

@@ -12,6 +12,8 @@ import json
 import os
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -70,6 +72,16 @@ def take(path: Path, session_id: str) -> SessionLock:
         os.close(descriptor)
         raise
     return SessionLock(path, descriptor)
+
+
+@contextmanager
+def held(path: Path, session_id: str) -> Iterator[None]:
+    """As `take`, for as long as the block lasts."""
+    lock = take(path, session_id)
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def this_process() -> Owner:

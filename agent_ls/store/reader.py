@@ -42,6 +42,11 @@ class StoredSession:
     problems: tuple[str, ...]
     latest: Mapping[str, bytes]
 
+    @property
+    def title(self) -> str:
+        """The last one given, else the beginning of the first input (of a log that is older than titles)."""
+        return self.fold.title or self.header.title or self.fold.first_words
+
     def events_since(self, seq: int) -> tuple[StoredEvent, ...]:
         return tuple(event for event in self.events if event.seq > seq)
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from agent_ls.llm.messages import JsonValue
 from agent_ls.loop.emission import output_part
-from agent_ls.loop.events import AssistantTextEnd, Envelope, ProcessingEnd, ReasoningEnd, ToolCallEnd
+from agent_ls.loop.events import AssistantTextEnd, Envelope, ProcessingEnd, ReasoningEnd, Title, ToolCallEnd
 from agent_ls.loop.turns import Turn
 from agent_ls.store.errors import UnknownOutputError
 from agent_ls.store.journal import Intent, Standing
@@ -38,10 +38,13 @@ class StoreRecorder:
         folder: Path,
         on_failure: Callable[[OSError], None],
         latest: Mapping[str, bytes] = MappingProxyType({}),
+        title_file: Path | None = None,
     ) -> None:
+        """`title_file` gets the newest title: lists of sessions look no further."""
         self.latest = dict(latest)
         self._log = log
         self._folder = folder
+        self._title_file = title_file
         self._on_failure = on_failure
         self._partial_lengths: dict[str, int] = {}
 
@@ -56,8 +59,17 @@ class StoreRecorder:
                 self._partial_lengths.pop(output_part(call_id), None)
             case ProcessingEnd():
                 self._partial_lengths.clear()
+            case Title(title=title):
+                self._keep_title(title)
             case _:
                 pass
+
+    def _keep_title(self, title: str) -> None:
+        if self._title_file:
+            try:
+                keep_title(self._title_file, title)
+            except OSError as error:
+                self._on_failure(error)
 
     def turn(self, turn: Turn) -> None:
         self._log.append(record("turn", turn_to_json(turn)))
@@ -112,6 +124,19 @@ class StoreRecorder:
 
     def close(self) -> None:
         self._log.close()
+
+
+def keep_title(path: Path, title: str) -> None:
+    """Whole or not at all.
+
+    Raises:
+        OSError.
+    """
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | OPEN_FLAGS, FILE_MODE)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(title.encode("utf-8", "replace"))
+    part.replace(path)
 
 
 def output_path(folder: Path, output_ref: str) -> Path:

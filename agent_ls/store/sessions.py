@@ -6,11 +6,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent_ls.loop import event_codec
+from agent_ls.loop.events import Envelope, Title
 from agent_ls.store import blobs, locks
 from agent_ls.store.errors import StoreError
-from agent_ls.store.layout import Layout, SessionSummary, blobs_path, lock_path, log_path, outputs_path
+from agent_ls.store.layout import (
+    Layout,
+    SessionSummary,
+    blobs_path,
+    lock_path,
+    log_path,
+    outputs_path,
+    summary,
+    title_path,
+)
 from agent_ls.store.locks import SessionLock
 from agent_ls.store.log import Header, SessionLog, make_private_folder
+from agent_ls.store.pages import last_seq
 from agent_ls.store.reader import StoredSession, read_session
 from agent_ls.store.recorder import StoreRecorder, read_output
 
@@ -64,7 +76,8 @@ class SessionStore:
         except BaseException:
             lock.release()
             raise
-        return OpenSession(folder, StoreRecorder(log, outputs_path(folder), report), lock)
+        recorder = StoreRecorder(log, outputs_path(folder), report, title_file=title_path(folder))
+        return OpenSession(folder, recorder, lock)
 
     def open(self, session_id: str) -> OpenSession:
         """
@@ -80,8 +93,30 @@ class SessionStore:
         except BaseException:
             lock.release()
             raise
-        recorder = StoreRecorder(log, outputs_path(folder), report, stored.latest)
+        recorder = StoreRecorder(log, outputs_path(folder), report, stored.latest, title_path(folder))
         return OpenSession(folder, recorder, lock, stored)
+
+    def rename(self, session_id: str, title: str, now: str) -> SessionSummary:
+        """Of a session that nobody has open. `now` is ISO 8601.
+
+        Raises:
+            StoreError: no such session, or owned by another process. OSError.
+        """
+        folder = self.folder(session_id)
+        with locks.held(lock_path(folder), session_id):
+            log = SessionLog.reopen(log_path(folder), self._reporter(session_id))
+            recorder = StoreRecorder(
+                log, outputs_path(folder), self._reporter(session_id), title_file=title_path(folder)
+            )
+            envelope = Envelope(session_id, last_seq(log_path(folder)) + 1, now, Title(title))
+            recorder.event(envelope, event_codec.encode(envelope))
+            recorder.close()
+        return self._summary(session_id, folder)
+
+    def _summary(self, session_id: str, folder: Path) -> SessionSummary:
+        if found := summary(folder):
+            return found
+        raise StoreError(f"Session {session_id} cannot be read.")
 
     def read(self, session_id: str) -> StoredSession:
         """Without owning it: of a session that another process may be writing.

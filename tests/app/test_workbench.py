@@ -21,7 +21,7 @@ from agent_ls.app.settings import Settings
 from agent_ls.app.workbench import Workbench
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.errors import AuthenticationError
-from agent_ls.loop.events import Error, ProcessingEnd, SessionEnd, SessionStart, Warning
+from agent_ls.loop.events import Error, ProcessingEnd, SessionEnd, SessionStart, Title, Warning
 from agent_ls.loop.turns import AssistantTurn
 from tests.support.fake_provider import CallTool, Gate, Piece, error, text, tool_call
 from tests.support.processes import Fifo, new_token, processes_with
@@ -103,9 +103,11 @@ async def test_title_is_the_given_one_else_how_the_first_input_begins(tmp_path: 
         assert given.live.summary().title == "Mine"
         plain = await bench.talk()
         assert plain.live.summary().title == ""
-        await plain.say("Fix  the\n\ndiscount " + "x" * 100)
+        await plain.say("Fix  the discount " + "x" * 100 + "\n\nand more")
         title = plain.live.summary().title
         assert title.startswith("Fix the discount xxx") and len(title) == 60 and title.endswith("…")
+        await plain.say("Another input")
+        assert plain.of(Title) == [Title(title)] and given.of(Title) == []
         listed, _ = await bench.workbench.list_sessions(None, None, 10)
         assert {summary.title for summary in listed} == {"Mine", title}
 

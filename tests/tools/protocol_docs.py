@@ -40,6 +40,8 @@ OBJECTS: Mapping[str, type[Any]] = {
         protocol.SessionInfo,
         *get_args(protocol.InputPart),
         protocol.OpenPart,
+        protocol.EditQueued,
+        protocol.MoveQueued,
         protocol.Snapshot,
         protocol.DraftInfo,
         protocol.Pending,

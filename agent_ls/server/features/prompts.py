@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from agent_ls.loop.inbox import Edit, Move, QueueChange, Remove, StartNow
 from agent_ls.server import protocol as wire
 from agent_ls.server.context import Context
-from agent_ls.server.errors import NothingPendingError
+from agent_ls.server.errors import InvalidParamsError, NothingPendingError
 from agent_ls.server.rpc import route
 
 
@@ -49,10 +50,41 @@ async def interrupt(context: Context, params: wire.Interrupt) -> wire.Empty:
     return wire.Empty()
 
 
+async def queue(context: Context, params: wire.Queue) -> wire.Empty:
+    change = _queue_change(context, params)
+    if not context.live(params.session_id).session.change_queue(change):
+        raise NothingPendingError(
+            f"message {change.queued_id} waits no longer, or what it was to stand before does not",
+            "the event `queue` has what waits now; what has begun can be steered or interrupted",
+        )
+    return wire.Empty()
+
+
+def _queue_change(context: Context, params: wire.Queue) -> QueueChange:
+    """
+    Raises:
+        InvalidParamsError: none of the four, or more than one.
+    """
+    changes: list[QueueChange] = []
+    if params.edit:
+        text, images = context.told(params.edit.input)
+        changes.append(Edit(params.edit.queued_id, text, images))
+    if params.move:
+        changes.append(Move(params.move.queued_id, params.move.before or ""))
+    if params.remove is not None:
+        changes.append(Remove(params.remove))
+    if params.start_now is not None:
+        changes.append(StartNow(params.start_now))
+    if len(changes) != 1:
+        raise InvalidParamsError(params.method, f"{len(changes)} changes; give exactly one")
+    return changes[0]
+
+
 ROUTES = (
     route(wire.Submit, submit),
     route(wire.Steer, steer),
     route(wire.Unsteer, unsteer),
     route(wire.FollowUp, follow_up),
     route(wire.Interrupt, interrupt),
+    route(wire.Queue, queue),
 )

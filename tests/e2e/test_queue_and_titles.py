@@ -1,0 +1,140 @@
+"""The queue, titles and searching for them over real stdio (H2, L6, R7)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+import pytest
+
+from tests.support.editor import new_key, text_input
+from tests.support.loopback import AnthropicServer, Gate
+from tests.support.served import TASK, Served, served
+
+
+def queue_of(event: dict[str, Any]) -> list[str]:
+    return [item["text"] for item in event["data"]["items"]]
+
+
+def queues(found: Served, session_id: str) -> list[list[str]]:
+    return [queue_of(event) for event in found.recorded(session_id) if event["kind"] == "queue"]
+
+
+@pytest.mark.req("H2", "L6")
+async def test_what_waits_is_edited_moved_removed_and_started_now(tmp_path: Path) -> None:
+    gate = Gate()
+    with AnthropicServer([[gate], "second", "third"]) as provider:
+        async with served(tmp_path, provider=provider) as found:
+            session_id = await found.editor.new_session(provider="anthropic")
+            await found.editor.submit(session_id, "go")
+            await anyio.to_thread.run_sync(gate.wait_reached)
+            ids = [(await found.editor.submit(session_id, words))["queuedId"] for words in "abc"]
+            edit = {"queuedId": ids[1], "input": text_input("B")}
+            key = new_key()
+            for _ in range(2):  # the same key again changes nothing more
+                assert await found.ask("queue", session_id, clientKey=key, edit=edit) == {}
+            await found.change("queue", session_id, move={"queuedId": ids[2], "before": ids[0]})
+            await found.change("queue", session_id, remove=ids[0])
+            info = (await found.editor.subscribe(session_id))["session"]
+            assert [item["text"] for item in info["queue"]] == ["c", "B"]
+            await found.change("queue", session_id, startNow=ids[1])
+            await found.client.event("processing_end", reason="interrupted")
+            await found.client.event("processing_end", reason="completed")
+            begun = [e["data"]["text"] for e in found.recorded(session_id) if e["kind"] == "user_input"]
+            assert begun == ["go", "B", "c"]
+            assert queues(found, session_id)[3:] == [
+                ["a", "B", "c"], ["c", "a", "B"], ["c", "B"], ["B", "c"], ["c"], [],
+            ]  # fmt: skip
+            gate.open()
+
+            for change in ({"remove": ids[0]}, {"startNow": ids[1]}, {"move": {"queuedId": ids[2]}}):
+                assert (await found.refused("queue", session_id, **change)).data["kind"] == "nothing_pending"
+
+
+@pytest.mark.req("L6", "R3")
+async def test_an_edited_queue_stands_after_a_kill(tmp_path: Path) -> None:
+    gate = Gate()
+    with AnthropicServer([[gate]]) as provider:
+        async with served(tmp_path, provider=provider) as found:
+            session_id = await found.editor.new_session(provider="anthropic")
+            await found.editor.submit(session_id, "go")
+            ids = [(await found.editor.submit(session_id, words))["queuedId"] for words in "ab"]
+            await found.change("queue", session_id, edit={"queuedId": ids[0], "input": text_input("A")})
+            await found.change("queue", session_id, move={"queuedId": ids[1], "before": ids[0]})
+            found.server.process.kill()
+        gate.open()
+        async with served(tmp_path, provider=provider) as found:
+            info = (await found.editor.subscribe(session_id))["session"]
+            assert [item["text"] for item in info["queue"]] == ["b", "A"]
+
+
+@pytest.mark.req("H2")
+@pytest.mark.parametrize(
+    "change", [{}, {"remove": "q", "startNow": "q"}, {"edit": {"queuedId": "q", "input": []}}]
+)
+async def test_a_change_of_the_queue_that_is_not_exactly_one_is_refused(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
+    async with served(tmp_path) as found:
+        session_id = await found.editor.new_session()
+        assert (await found.refused("queue", session_id, **change)).data["kind"] == "invalid_params"
+        assert (await found.refused("queue", "s-none", remove="q")).data["kind"] == "session_closed"
+
+
+@pytest.mark.req("H2", "R7")
+async def test_a_session_is_named_after_its_first_input_and_renamed_live_and_stored(tmp_path: Path) -> None:
+    async with served(tmp_path) as found:
+        session_id = await found.task_done(f"{TASK}\nAll of it.")
+        await found.editor.submit(session_id, "Again")
+        await found.client.event("user_input", text="Again")
+        titles = [e["data"]["title"] for e in found.recorded(session_id) if e["kind"] == "title"]
+        assert titles == [TASK]
+        renamed = await found.change("rename", session_id, title="  Cart \x1b[31m\n fix ")
+        assert renamed["session"]["title"] == "Cart [31m fix"
+        await found.client.event("title", title="Cart [31m fix")
+        for wrong in ("", " \n", "\u202e"):
+            error = await found.refused("rename", session_id, title=wrong)
+            assert error.data["kind"] == "invalid_params"
+        assert (await found.refused("rename", "s-none", title="x")).data["kind"] == "unknown_session"
+        await found.client.shut_down()
+    async with served(tmp_path) as found:
+        assert await titles_of(found) == ["Cart [31m fix"]
+        renamed = await found.change("rename", session_id, title="Stored")
+        assert (renamed["session"]["title"], renamed["session"]["live"]) == ("Stored", False)
+        assert await titles_of(found) == ["Stored"]
+        subscribed = await found.editor.subscribe(session_id)
+        assert subscribed["session"]["title"] == "Stored"
+        numbers = [event["seq"] for event in subscribed["events"]]
+        assert numbers == list(range(1, len(numbers) + 1))
+        assert [e["data"]["title"] for e in subscribed["events"] if e["kind"] == "title"][-1] == "Stored"
+
+
+@pytest.mark.req("R7")
+async def test_a_session_that_another_process_owns_is_not_renamed(tmp_path: Path) -> None:
+    async with served(tmp_path) as first:
+        session_id = await first.editor.new_session(title="Mine")
+        async with served(tmp_path) as second:
+            error = await second.refused("rename", session_id, title="Theirs")
+            assert error.data["kind"] == "session_busy"
+            assert await titles_of(second) == ["Mine"]
+
+
+@pytest.mark.req("H2")
+async def test_sessions_are_found_by_a_part_of_their_title_however_it_is_written(tmp_path: Path) -> None:
+    async with served(tmp_path) as found:
+        for title in ("Cart: Größe", "cart total", "Docs", None):
+            await found.editor.new_session(**({"title": title} if title else {}))
+        assert sorted(await titles_of(found, query="CART")) == ["Cart: Größe", "cart total"]
+        assert await titles_of(found, query="GRÖSSE") == ["Cart: Größe"]
+        assert await titles_of(found, query="nothing") == []
+        assert len(await titles_of(found)) == 4
+        page = await found.client.request("agent/sessions", {"query": "cart", "limit": 1})
+        rest = await titles_of(found, query="cart", cursor=page["nextCursor"])
+        assert sorted([page["sessions"][0]["title"], *rest]) == ["Cart: Größe", "cart total"]
+
+
+async def titles_of(found: Served, **params: Any) -> list[str]:
+    return [
+        session["title"] for session in (await found.client.request("agent/sessions", params))["sessions"]
+    ]

@@ -1,0 +1,121 @@
+"""The queue in the user's hands: edited, reordered, emptied, started at once (L6)."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.loop.errors import SessionClosedError
+from agent_ls.loop.events import ProcessingEnd, QueueChanged, UserInput
+from agent_ls.loop.inbox import Edit, Inbox, Input, Move, QueueChange, Remove, StartNow
+from tests.support.fake_provider import FakeProvider, Gate, text
+from tests.support.sessions import Bench, bench
+
+
+def inbox(ids: str) -> Inbox:
+    return Inbox(queue=(Input(name, (), f"key-{name}", name) for name in ids))
+
+
+def order(box: Inbox) -> str:
+    return "".join(item.queued_id for item in box.queue)
+
+
+@pytest.mark.req("L6")
+@pytest.mark.parametrize(
+    ("change", "after"),
+    [
+        (Move("c", "a"), "cab"),
+        (Move("a", "c"), "bac"),
+        (Move("a"), "bca"),
+        (Move("b", "b"), "abc"),
+        (Remove("b"), "ac"),
+        (StartNow("c"), "cab"),
+        (Edit("b", "other"), "abc"),
+    ],
+)
+def test_a_change_moves_what_it_names_and_nothing_else(change: QueueChange, after: str) -> None:
+    box = inbox("abc")
+
+    assert box.change(change)
+    assert order(box) == after
+
+
+@pytest.mark.parametrize("change", [Move("x"), Move("a", "x"), Remove("x"), StartNow(""), Edit("x", "y")])
+def test_a_change_of_what_does_not_wait_changes_nothing(change: QueueChange) -> None:
+    box = inbox("abc")
+
+    assert not box.change(change)
+    assert order(box) == "abc"
+
+
+def test_an_edited_message_keeps_its_id_and_key() -> None:
+    box = inbox("ab")
+
+    assert box.change(Edit("b", "other"))
+    assert box.queue[1] == Input("other", (), "key-b", "b")
+
+
+def test_what_is_sent_after_a_stop_goes_behind_what_was_started_at_once() -> None:
+    box = inbox("abc")
+    box.change(StartNow("c"))
+    box.add_next(Input("urgent", queued_id="u"))
+
+    assert order(box) == "cuab"
+
+
+def told(b: Bench) -> list[list[str]]:
+    return [[item.text for item in event.items] for event in b.recorder.of(QueueChanged)]
+
+
+@pytest.mark.req("L6")
+async def test_queue_changes_are_told_and_what_runs_next_is_what_stands_first() -> None:
+    gate = Gate()
+    provider = FakeProvider([[gate, text("one")], text("two"), text("three")])
+    async with bench(provider) as b:
+        b.session.submit("go")
+        await gate.reached.wait()
+        first, second, third = (b.session.follow_up(words) for words in ("a", "b", "c"))
+        assert b.session.change_queue(Move(third, first))
+        assert b.session.change_queue(Edit(first, "A"))
+        assert b.session.change_queue(Remove(second))
+        assert not b.session.change_queue(Remove(second))
+        gate.open()
+        await b.idle()
+    assert [event.text for event in b.recorder.of(UserInput)] == ["go", "c", "A"]
+    assert told(b)[3:6] == [["c", "a", "b"], ["c", "A", "b"], ["c", "A"]]
+
+
+@pytest.mark.req("L6")
+async def test_start_now_interrupts_the_turn_and_begins_with_the_message_named() -> None:
+    gate = Gate()
+    provider = FakeProvider([[text("I think"), gate], text("two"), text("three")])
+    async with bench(provider) as b:
+        b.session.submit("go")
+        await gate.reached.wait()
+        b.session.follow_up("a")
+        urgent = b.session.follow_up("b")
+        assert b.session.change_queue(StartNow(urgent))
+        await b.idle(2)
+    assert [event.text for event in b.recorder.of(UserInput)] == ["go", "b", "a"]
+    assert [event.reason for event in b.recorder.of(ProcessingEnd)] == ["interrupted", "completed"]
+
+
+@pytest.mark.req("L6")
+async def test_start_now_of_what_waited_since_a_stop_begins_without_another_input() -> None:
+    gate = Gate()
+    provider = FakeProvider([[gate], text("two")])
+    async with bench(provider) as b:
+        b.session.submit("go")
+        await gate.reached.wait()
+        waiting = b.session.follow_up("a")
+        b.session.interrupt()
+        await b.idle()
+        assert b.session.change_queue(StartNow(waiting))
+        await b.idle(2)
+    assert [event.text for event in b.recorder.of(UserInput)] == ["go", "a"]
+
+
+async def test_the_queue_of_a_closed_session_cannot_be_changed() -> None:
+    async with bench(FakeProvider([])) as b:
+        b.session.abort()
+        with pytest.raises(SessionClosedError):
+            b.session.change_queue(Remove("q"))
