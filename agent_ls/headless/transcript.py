@@ -30,6 +30,7 @@ from agent_ls.loop.events import (
     Error,
     FileChange,
     LoopDetection,
+    PlanChanged,
     ProcessingEnd,
     ReasoningEnd,
     Retry,
@@ -60,6 +61,8 @@ _ENDS: dict[EndReason, str] = {
     "error": "ended by the error above",
     "aborted": "the session was ended",
 }
+
+_PLAN_MARKS = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
 
 
 @dataclass(slots=True)
@@ -144,6 +147,10 @@ class Transcript:
             case SteeringInjected(text=text):
                 self._fresh_line()
                 self._dim(f"\u21b3 told to the model: {' '.join(text.split())}")
+            case PlanChanged(items=items):
+                self._fresh_line()
+                for item in items:
+                    self._dim(f"{_PLAN_MARKS[item.status]} {item.text}")
             case Retry(attempt=attempt, delay_ms=delay_ms, message=message):
                 self._warn(f"{message} Trying again in {seconds(delay_ms)} ({attempt}).")
             case Warning(message=message) | LoopDetection(message=message) | TurnLimit(message=message):

@@ -20,7 +20,14 @@ from agent_ls.loop.approval import ApprovalQuestion, Approver, Denied
 from agent_ls.loop.arguments import ArgumentsError, parse_arguments
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.emission import EventHub, output_part
-from agent_ls.loop.events import TerminalExit, TerminalOpen, ToolCallEnd, ToolCallStart
+from agent_ls.loop.events import (
+    PlanChanged,
+    PlanItem,
+    TerminalExit,
+    TerminalOpen,
+    ToolCallEnd,
+    ToolCallStart,
+)
 from agent_ls.loop.ids import SessionId, ToolCallId
 from agent_ls.loop.reads import ShownFiles
 from agent_ls.loop.seams import Clock, Recorder
@@ -83,6 +90,7 @@ class Dispatcher:
         recorder: Recorder,
         clock: Clock,
         hub: EventHub,
+        plan: PlanChanged | None = None,
     ) -> None:
         self._session_id = session_id
         self._environment = environment
@@ -91,6 +99,8 @@ class Dispatcher:
         self._clock = clock
         self._hub = hub
         self._reads = ShownFiles()
+        self.plan = plan
+        """As the model last gave it; None before it does."""
 
     async def dispatch(self, call: Call, profile: ProviderProfile, config: SessionConfig) -> None:
         """Runs the call and sets its outcome."""
@@ -223,6 +233,10 @@ class Dispatcher:
             had_effect=_had_effect(output, tool),
             ends_loop=_ends_loop(output, tool),
         )
+        if output.plan:
+            items = tuple(PlanItem(item.text, item.status) for item in output.plan.items)
+            self.plan = PlanChanged(output.plan.explanation, items)
+            self._hub.emit(self.plan)
         self._hub.emit(
             ToolCallEnd(
                 call_id=call.event_id,

@@ -165,6 +165,21 @@ class QueueChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanItem:
+    text: str
+    status: Literal["pending", "active", "done"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChanged:
+    """The whole plan as it is now; at most one item is active."""
+
+    kind: ClassVar[str] = "plan"
+    explanation: str
+    items: tuple[PlanItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TurnLimit:
     """`limit` is `rounds` or `turns`; `message` tells the user in words (L8)."""
 
@@ -351,6 +366,7 @@ RecordedEvent: TypeAlias = (
     | SteeringRemoved
     | SteeringInjected
     | QueueChanged
+    | PlanChanged
     | TurnLimit
     | LoopDetection
     | UsageReport

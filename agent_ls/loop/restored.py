@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from agent_ls.llm.requests import Usage
-from agent_ls.loop.events import RecordedEvent
+from agent_ls.loop.events import PlanChanged, RecordedEvent
 from agent_ls.loop.inbox import Input, Steer
 from agent_ls.loop.turns import Turn
 
@@ -52,3 +52,4 @@ class Restored:
     settlement: Settlement = field(default_factory=Settlement)
     was_closed: bool = False
     cost_usd: float | None = 0.0
+    plan: PlanChanged | None = None

@@ -26,6 +26,7 @@ from agent_ls.loop.events import (
     Delta,
     EndReason,
     Envelope,
+    PlanChanged,
     ProcessingEnd,
     RecordedEvent,
     SessionEnd,
@@ -128,6 +129,11 @@ class Session:
     @property
     def usage(self) -> Usage:
         return self._loop.usage
+
+    @property
+    def plan(self) -> PlanChanged | None:
+        """As the model last gave it, also before a resume; None before it does."""
+        return self._loop.plan
 
     @property
     def history(self) -> History:

@@ -21,7 +21,7 @@ from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.context import ContextMeter
 from agent_ls.loop.dispatch import Call, Dispatcher
 from agent_ls.loop.emission import EventHub
-from agent_ls.loop.events import LoopDetection, SteeringInjected, TurnLimit, UsageReport, Warning
+from agent_ls.loop.events import LoopDetection, PlanChanged, SteeringInjected, TurnLimit, UsageReport, Warning
 from agent_ls.loop.history import History
 from agent_ls.loop.ids import SessionId, ToolCallId
 from agent_ls.loop.inbox import Inbox
@@ -106,7 +106,12 @@ class TurnLoop:
             recorder=ports.recorder,
             clock=ports.clock,
             hub=hub,
+            plan=restored.plan,
         )
+
+    @property
+    def plan(self) -> PlanChanged | None:
+        return self._dispatcher.plan
 
     def record(self, turn: Turn) -> None:
         self._ports.recorder.turn(turn)

@@ -34,7 +34,12 @@ def create_profile(
     builder = PROFILES.get(provider)
     if builder is None:
         raise UnknownProviderError(provider)
-    return builder(model, facts, options)
+    profile = builder(model, facts, options)
+    if options.plan:
+        from agent_ls.tools.plan import PLAN  # as the families
+
+        profile.registry.register(PLAN)
+    return profile
 
 
 # A family is loaded by who asks for it: its tools are much of what an editor's first answer would wait for.

@@ -15,6 +15,7 @@ from agent_ls.loop.events import (
     AssistantTextStart,
     Envelope,
     FileChange,
+    PlanChanged,
     ProcessingEnd,
     QueueChanged,
     ReasoningEnd,
@@ -69,6 +70,7 @@ class Fold:
     turns: list[Turn] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0
+    plan: PlanChanged | None = None
     prompt: str = ""
     config: dict[str, Any] = field(default_factory=dict)
     provider: str = ""
@@ -177,6 +179,8 @@ class Fold:
                 self._end_turn()
             case UsageReport(total_cost_usd=cost_usd):
                 self.cost_usd = cost_usd
+            case PlanChanged() as plan:
+                self.plan = plan
             case Title(title=title):
                 self.title = title
             case _:

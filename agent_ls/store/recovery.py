@@ -62,6 +62,7 @@ def recover(stored: StoredSession, now: str, found: Sequence[RecordedEvent] = ()
         settlement=Settlement(fold.turn_id, ends, tuple(turns), _ended(fold)),
         was_closed=fold.is_closed,
         cost_usd=fold.cost_usd,
+        plan=fold.plan,
     )
 
 

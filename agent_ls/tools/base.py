@@ -70,12 +70,30 @@ class ToolError(Exception):
         self.output = output
 
 
+PlanStatus: TypeAlias = Literal["pending", "active", "done"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanItem:
+    text: str
+    status: PlanStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The steps of a task as they are now; at most one is active. `explanation`: why they changed, "" for nothing."""
+
+    explanation: str
+    items: tuple[PlanItem, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
     """What a call gave. `text` is whole: truncation for the model is the loop's affair.
 
     `is_error` marks a result such as a non-zero exit, which is told with its output. `files` are the files
     changed. `exit_code` is set for commands. `summary` is one line for people (E5), "" for the first of `text`.
+    `plan` takes the place of the session's plan.
     """
 
     text: str
@@ -85,6 +103,7 @@ class ToolOutput:
     files: tuple[FileState, ...] = ()
     exit_code: int | None = None
     summary: str = ""
+    plan: Plan | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -31,7 +31,7 @@ class ToolRegistry:
         return tuple(self._tools)
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
-        """In order of registration, with plain JSON Schemas (no titles, no `$defs` that are not used)."""
+        """In order of registration, with plain JSON Schemas (no titles, no `$defs`)."""
         return tuple(_definition(tool) for tool in self._tools.values())
 
     def copy(self) -> ToolRegistry:
@@ -45,20 +45,26 @@ def _definition(tool: Tool[Any]) -> ToolDefinition:
 
 @lru_cache(maxsize=256)  # a host may make tools as it goes
 def _schema(arguments: type[Arguments]) -> JsonObject:
-    schema: JsonObject = _plain_schema(arguments.model_json_schema())
+    told = arguments.model_json_schema()
+    schema: JsonObject = _plain_schema(told, told.get("$defs", {}))
     return schema
 
 
-def _plain_schema(schema: Any) -> Any:
-    """Without what costs tokens and says nothing: pydantic's `title` keys and empty defaults; property names stay."""
+def _plain_schema(schema: Any, named: Mapping[str, Any]) -> Any:
+    """Without what costs tokens and says nothing: pydantic's `title` keys and empty defaults; property names stay.
+
+    Parts that pydantic names (`$defs`) stand where they are used: not every provider follows a reference.
+    """
     if isinstance(schema, dict):
+        if name := str(schema.get("$ref", "")).removeprefix("#/$defs/"):
+            return _plain_schema(named[name], named)
         return {
-            key: {name: _plain_schema(prop) for name, prop in value.items()}
+            key: {name: _plain_schema(prop, named) for name, prop in value.items()}
             if key == "properties"
-            else _plain_schema(value)
+            else _plain_schema(value, named)
             for key, value in schema.items()
-            if key != "title" and not (key == "default" and value in (None, ""))
+            if key not in ("title", "$defs") and not (key == "default" and value in (None, ""))
         }
     if isinstance(schema, list):
-        return [_plain_schema(item) for item in schema]
+        return [_plain_schema(item, named) for item in schema]
     return schema

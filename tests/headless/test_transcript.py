@@ -21,6 +21,8 @@ from agent_ls.loop.events import (
     FileChange,
     HunkStateChanged,
     LoopDetection,
+    PlanChanged,
+    PlanItem,
     ProcessingEnd,
     QueueChanged,
     ReasoningEnd,
@@ -104,6 +106,12 @@ KINDS: list[tuple[RecordedEvent, str]] = [
     (SteeringRemoved("st"), ""),
     (SteeringInjected("st", "Stop."), "  \u21b3 told to the model: Stop.\n"),
     (QueueChanged(()), ""),
+    (
+        PlanChanged(
+            "", (PlanItem("Read it", "done"), PlanItem("Mend it", "active"), PlanItem("Test it", "pending"))
+        ),
+        "  [x] Read it\n  [>] Mend it\n  [ ] Test it\n",
+    ),
     (AssistantTextStart("p"), ""),
     (AssistantTextEnd("p", "Hello."), "Hello.\n"),
     (AssistantTextEnd("p", "Hel", interrupted=True), "Hel \u2026 (interrupted)\n"),

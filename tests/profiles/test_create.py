@@ -23,6 +23,7 @@ PARAMETERS: dict[str, list[str]] = {
     "grep": ["pattern", "path", "glob_filter", "case_insensitive", "literal", "context_lines", "max_results"],
     "glob": ["pattern", "path"],
     "processes": ["action", "process_id", "offset"],
+    "plan": ["items", "explanation"],
 }
 P2 = ["read_file", "apply_patch", "write_file", "shell", "grep", "glob"]
 P3 = ["read_file", "write_file", "edit_file", "shell", "grep", "glob"]
@@ -45,15 +46,15 @@ def test_profile_when_created_then_tools_and_parameters_are_those_of_the_family(
     provider: str, names: list[str], of_its_own: dict[str, list[str]]
 ) -> None:
     schemas = parameters(create_profile(provider))
-    expected = {name: (PARAMETERS | of_its_own)[name] for name in [*names, "processes"]}
+    expected = {name: (PARAMETERS | of_its_own)[name] for name in [*names, "processes", "plan"]}
     assert {name: list(schema["properties"]) for name, schema in schemas.items()} == expected
 
 
 @pytest.mark.parametrize(("provider", "names"), [("openai", P2), ("anthropic", P3)])
-def test_profile_when_without_background_processes_then_its_tools_are_exactly_the_list(
+def test_profile_when_without_background_processes_and_plan_then_its_tools_are_exactly_the_list(
     provider: str, names: list[str]
 ) -> None:
-    profile = create_profile(provider, options=ProfileOptions(background_processes=False))
+    profile = create_profile(provider, options=ProfileOptions(background_processes=False, plan=False))
     assert list(profile.registry.names()) == names
     assert "background" not in parameters(profile)["shell"]["properties"]
 

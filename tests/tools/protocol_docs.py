@@ -56,6 +56,7 @@ OBJECTS: Mapping[str, type[Any]] = {
         protocol.Diagnostic,
         events.Hunk,
         events.QueueItem,
+        events.PlanItem,
         events.RuleOffer,
         Usage,
         effects.ReadEffect,

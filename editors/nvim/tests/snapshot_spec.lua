@@ -68,6 +68,7 @@ spec["a whole session becomes these items"] = function()
     "notice",
     "notice",
     "notice",
+    "plan",
     "tool failed",
     "approval deny",
     "notice",
@@ -77,7 +78,7 @@ end
 spec["a whole session keeps what views need"] = function()
   local s = whole_session()
   support.same(s.session.title, "Never let the total be negative")
-  support.same(s.usage, { input = 1200, output = 80, context = 1280, window = 200000 })
+  support.same(s.usage, { input = 1200, output = 80, context = 1280, window = 200000, cost = 0.00264 })
   support.same(s.hunks.h1.state, "kept")
   support.same(s.terminals.term1.exit_code, 0)
   support.same(s.terminals.term1.running, false)
@@ -108,6 +109,24 @@ spec["what changed is told once, by index"] = function()
   support.same(snapshot.drain(s), {})
   snapshot.add_notice(s, "warn", "careful", "do this")
   support.same(snapshot.drain(s), { #s.items })
+end
+
+-- req: T7
+spec["a plan changes where it stands until the user speaks again"] = function()
+  local s = snapshot.new()
+  local function plan(seq, ...)
+    local steps = vim.tbl_map(function(status) return { text = "a step", status = status } end, { ... })
+    snapshot.apply(s, { seq = seq, kind = "plan", data = { explanation = "", items = steps } })
+  end
+  plan(1, "active", "pending")
+  plan(2, "done", "active")
+  support.same(#s.items, 1)
+  support.same(s.items[1].steps[2].status, "active")
+  snapshot.apply(s, { seq = 3, kind = "user_input", data = { text = "And now?" } })
+  plan(4, "pending")
+  plan(5)
+  plan(6, "done")
+  support.same(vim.tbl_map(function(item) return item.kind end, s.items), { "plan", "user", "plan", "plan" })
 end
 
 spec["the activity is what the user wants to know"] = function()

@@ -223,6 +223,7 @@ function fold.title(s, data)
 end
 
 function fold.user_input(s, data, event)
+  s.plan = nil
   add(s, { kind = "user", id = "user:" .. event.seq, text = data.text })
 end
 
@@ -284,6 +285,21 @@ end
 
 function fold.queue(s, data) s.queue = data.items end
 
+---A plan is shown where it first stood since the user's last message, and changes there.
+function fold.plan(s, data, event)
+  local item = s.plan
+  if not item or #data.items == 0 then
+    s.plan = nil
+    if #data.items == 0 then
+      return
+    end
+    item = add(s, { kind = "plan", id = "plan:" .. event.seq })
+    s.plan = item
+  end
+  item.steps, item.text = data.items, data.explanation
+  M.touch(s, item)
+end
+
 function fold.turn_limit(s, data, event) M.notice(s, "warn", data.message, nil, "limit:" .. event.seq) end
 
 function fold.loop_detection(s, data, event) M.notice(s, "warn", data.message, nil, "loop:" .. event.seq) end
@@ -306,6 +322,7 @@ function fold.usage(s, data)
     output = data.total.outputTokens,
     context = data.contextTokens,
     window = data.contextWindowTokens,
+    cost = data.totalCostUsd ~= vim.NIL and data.totalCostUsd or nil,
   }
 end
 

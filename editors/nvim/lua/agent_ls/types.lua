@@ -72,7 +72,7 @@
 
 ---One entry of the transcript; `kind` decides which fields are there.
 ---@class agent_ls.Item
----@field kind "user"|"text"|"reasoning"|"tool"|"file"|"approval"|"steer"|"retry"|"notice"
+---@field kind "user"|"text"|"reasoning"|"tool"|"file"|"approval"|"steer"|"retry"|"notice"|"plan"
 ---@field id string stable over a reload
 ---@field index integer place in Snapshot.items
 ---@field text string? user, steer, notice
@@ -94,6 +94,7 @@
 ---@field request table? approval: the data of approval_requested
 ---@field reason string? approval: why it was denied
 ---@field scope string? approval
+---@field steps {text: string, status: "pending"|"active"|"done"}[]? plan
 ---@field decided_by string? approval
 ---@field level "info"|"warn"|"error"|nil notice
 ---@field hint string? notice
@@ -125,6 +126,7 @@
 ---@field hunk_item table<string, agent_ls.Item>
 ---@field terminals table<string, agent_ls.Terminal>
 ---@field terminal_order string[]
----@field usage {input: integer, output: integer, context: integer, window: integer}?
+---@field usage {input: integer, output: integer, context: integer, window: integer, cost: number?}? cost in US dollars
+---@field plan agent_ls.Item? the plan since the user's last message
 ---@field closed_notice string? id of the notice that the session was closed: a resume takes its place
 ---@field touched table<integer, true> indexes of items changed since the last drain

@@ -49,6 +49,13 @@ local function usage(s)
   return tokens(u.context) .. share
 end
 
+---@param s agent_ls.Snapshot
+---@return string what the session has cost, "" where that is not known
+local function cost(s)
+  local dollars = s.usage and s.usage.cost
+  return dollars and (dollars < 0.01 and "<$0.01" or ("$%.2f"):format(dollars)) or ""
+end
+
 ---@param info agent_ls.SessionInfo
 ---@return string
 local function model(info)
@@ -77,7 +84,7 @@ function M.status()
     return ""
   end
   local activity = snapshot.activity(s)
-  local words = { GLYPHS[activity] .. " " .. WORDS[activity], model(s.session), usage(s) }
+  local words = { GLYPHS[activity] .. " " .. WORDS[activity], model(s.session), usage(s), cost(s) }
   return "agent-ls " .. table.concat(vim.tbl_filter(function(word) return word ~= "" end, words), " · ")
 end
 
@@ -151,7 +158,7 @@ function M.facts()
   local waiting = to_review > 0 and ("%d to review"):format(to_review) or ""
   local is_foreign = s.session.access == "readOnly"
   local owner = is_foreign and "read only: another editor owns this session" or ""
-  local facts = { model(s.session), s.session.mode or "", owner, waiting, usage(s) }
+  local facts = { model(s.session), s.session.mode or "", owner, waiting, usage(s), cost(s) }
   local shown = vim.tbl_filter(function(word) return word ~= "" end, facts)
   while #shown > 1 and vim.api.nvim_strwidth(table.concat(shown, " · ")) > room(true) - 1 do
     table.remove(shown) -- from the least important on

@@ -212,6 +212,19 @@ function by_kind.retry(item, _, out)
   out:add({ { "↻ ", "AgentLsWarn" }, { words, "AgentLsDim" } })
 end
 
+local STEPS = {
+  pending = { "☐ ", "AgentLsDim", nil },
+  active = { "▶ ", "AgentLsRunning", nil },
+  done = { "✓ ", "AgentLsDone", "AgentLsDim" },
+}
+
+function by_kind.plan(item, _, out)
+  for _, step in ipairs(item.steps) do
+    local glyph, group, text_group = unpack(STEPS[step.status] or STEPS.pending, 1, 3)
+    out:add({ { glyph, group }, { plain(step.text), text_group } })
+  end
+end
+
 local NOTICES = {
   info = { "· ", "AgentLsDim", "AgentLsDim" },
   warn = { "! ", "AgentLsWarn", nil },

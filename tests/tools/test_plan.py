@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from agent_ls.environments.effects import NoEffect
+from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.tools.base import PlanItem, ToolError
+from agent_ls.tools.plan import MAX_ITEM_CHARS, MAX_ITEMS, PLAN, PlanArguments
+from agent_ls.tools.registry import ToolRegistry
+from tests.support.tool_calls import ToolCalls
+
+pytestmark = pytest.mark.anyio
+
+
+def step(text: str, status: str = "pending") -> dict[str, str]:
+    return {"text": text, "status": status}
+
+
+@pytest.mark.req("T7")
+async def test_plan_when_given_then_it_is_told_whole_and_has_no_effect() -> None:
+    calls = ToolCalls(MemoryEnvironment())
+    items = [step("Read  it", "done"), step("Mend it", "active"), step("Test it")]
+    output = await calls.call(PLAN, items=items, explanation=" less to do ")
+    assert output.text == "The user sees the plan: 1 of 3 done. Now: Mend it"
+    assert output.plan and output.plan.explanation == "less to do"
+    assert output.plan.items[0] == PlanItem("Read it", "done")
+    prepared = await PLAN.prepare(PlanArguments.model_validate({"items": items}), calls.context)
+    assert prepared.effect == NoEffect()
+    assert PLAN.summarize(PlanArguments.model_validate({"items": items})) == "1 of 3 done: Mend it"
+
+
+@pytest.mark.req("T7")
+async def test_plan_when_two_items_are_active_then_says_which_and_what_to_do() -> None:
+    calls = ToolCalls(MemoryEnvironment())
+    with pytest.raises(ToolError, match="2 items are active: one; two") as refused:
+        await calls.call(PLAN, items=[step("one", "active"), step("two", "active")])
+    assert refused.value.kind == "validation" and "pending or done" in str(refused.value)
+
+
+async def test_plan_when_empty_then_there_is_none_any_more() -> None:
+    output = await ToolCalls(MemoryEnvironment()).call(PLAN, items=[])
+    assert output.text == "The plan is empty now." and output.plan and output.plan.items == ()
+
+
+@pytest.mark.req("T7", "T9")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"items": [{"text": "no status"}]},
+        {"items": [step("", "done")]},
+        {"items": [step("x", "cancelled")]},
+        {"items": [step("x" * (MAX_ITEM_CHARS + 1))]},
+        {"items": [step("x")] * (MAX_ITEMS + 1)},
+        {"items": [{**step("x"), "priority": 1}]},
+        {"items": [], "steps": []},
+    ],
+)
+def test_plan_when_its_arguments_do_not_fit_then_they_are_refused(arguments: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        PlanArguments.model_validate(arguments)
+
+
+@pytest.mark.req("T9")
+def test_the_schema_of_a_tool_with_parts_names_nothing_that_stands_elsewhere() -> None:
+    (definition,) = ToolRegistry((PLAN,)).definitions()
+    schema: Any = definition.parameters
+    assert "$" not in str(schema)
+    item = schema["properties"]["items"]["items"]
+    assert list(item["properties"]) == ["text", "status"] and item["additionalProperties"] is False
