@@ -9,7 +9,7 @@ import { chooseSession, configure } from "./pickers";
 import type { ReviewFace } from "./review/commands";
 import type { SessionsFace } from "./sessions/actions";
 import { pendingApprovals } from "./snapshot";
-import type { Terminals } from "./terminal";
+import type { Terminals } from "./terminals/terminals";
 
 interface Parts {
   readonly ctx: Ctx;

@@ -23,7 +23,7 @@ import { Sessions } from "./session";
 import { SessionsFace } from "./sessions/actions";
 import { configuration } from "./settings";
 import { Status } from "./status";
-import { Terminals } from "./terminal";
+import { type ReadOutput, Terminals } from "./terminals/terminals";
 
 /** The folder that a new session works in: of the file in front, else the first. */
 function folder(): string | undefined {
@@ -32,6 +32,14 @@ function folder(): string | undefined {
   const all = vscode.workspace.workspaceFolders ?? [];
   const chosen = own?.uri.scheme === "file" ? own : all.find((each) => each.uri.scheme === "file");
   return chosen?.uri.toString();
+}
+
+/** Output as the server keeps it; a server that keeps none, or does not know how to give it, is done without. */
+function outputOf(client: Client): ReadOutput {
+  return async (sessionId, terminalId, offset) => {
+    if (!client.isRunning) return undefined;
+    return client.request("agent/terminalOutput", { sessionId, terminalId, offset }).catch(() => undefined);
+  };
 }
 
 function connect(ctx: Ctx, state: EditorStateReporter): void {
@@ -64,7 +72,7 @@ export function activate(extension: vscode.ExtensionContext): void {
 
   const store = new ReviewStore(sessions);
   const review = new ReviewFace(ctx, store);
-  const terminals = new Terminals(sessions);
+  const terminals = new Terminals(sessions, extension.workspaceState, outputOf(client));
   const catalog = new Catalog(sessions);
   const offers = new Offers(sessions, catalog, folder);
   const panel = new ChatPanel(ctx, new Inbox(sessions, review.actions, terminals, catalog, offers));

@@ -57,8 +57,7 @@ function details(s: Snapshot): string[] {
 
 /** In USD; undefined when the price is not known, or nothing was asked yet. */
 function costOf(s: Snapshot): number | undefined {
-  const { totalCostUsd } = (s.usage ?? {}) as { totalCostUsd?: number | null };
-  return typeof totalCostUsd === "number" ? totalCostUsd : undefined;
+  return s.usage?.totalCostUsd ?? undefined;
 }
 
 export function statusLine(s: Snapshot, waiting: Waiting, isServerGone: boolean): StatusLine {

@@ -4,7 +4,7 @@ import type { InputPart } from "../protocol";
 import type { QueueChange } from "../protocol_chat";
 import type { ReviewActions } from "../review/actions";
 import type { Sessions } from "../session";
-import type { Terminals } from "../terminal";
+import type { Terminals } from "../terminals/terminals";
 import type { FromView, HostCommand, ToView } from "../webview/messages";
 import type { Catalog } from "./catalog";
 import { openFile, openLink } from "./links";

@@ -1,0 +1,87 @@
+// One command's output in a terminal of the editor. What is typed into it goes nowhere, but for Ctrl+C.
+import * as vscode from "vscode";
+import { Follower, type Source } from "./follower";
+
+const CTRL_C = "\x03";
+const POLL_MS = 1_000; // the output of background commands may come without being told of
+const SOON_MS = 40; // many pieces within a moment are read at once
+
+const dim = (text: string) => `\r\n\x1b[2m${text}\x1b[0m\r\n`;
+const lines = (text: string) => text.replace(/\r?\n/g, "\r\n");
+
+export class OutputView implements vscode.Pseudoterminal {
+  private readonly written = new vscode.EventEmitter<string>();
+  private readonly named = new vscode.EventEmitter<string>();
+  private readonly follower: Follower;
+  private poll: NodeJS.Timeout | undefined;
+  private soon: NodeJS.Timeout | undefined;
+  private isOpen = false;
+  private wasTold = false;
+  private wasStopped = false;
+  readonly onDidWrite = this.written.event;
+  readonly onDidChangeName = this.named.event;
+
+  constructor(
+    readonly name: string,
+    private readonly command: string,
+    source: Source,
+    private readonly stop: () => void,
+  ) {
+    this.follower = new Follower(source, {
+      write: (text) => { this.written.fire(lines(text)); },
+      end: (how) => { this.end(how); },
+    });
+  }
+
+  get isRunning(): boolean {
+    return this.follower.isRunning;
+  }
+
+  open(): void {
+    this.isOpen = true;
+    this.written.fire(`\x1b[1m$ ${lines(this.command)}\x1b[0m\r\n`);
+    this.poll = setInterval(() => { this.look(); }, POLL_MS);
+    this.look();
+  }
+
+  close(): void {
+    this.isOpen = false;
+    clearInterval(this.poll);
+    clearTimeout(this.soon);
+  }
+
+  handleInput(data: string): void {
+    if (!this.isRunning) return;
+    if (data === CTRL_C) this.kill();
+    else if (!this.wasTold) {
+      this.wasTold = true;
+      this.written.fire(dim("[this terminal only shows output; Ctrl+C stops the command]"));
+    }
+  }
+
+  /** Ends the command: it alone, not the turn. Once is enough. */
+  kill(): void {
+    if (!this.isRunning || this.wasStopped) return;
+    this.wasStopped = true;
+    this.written.fire(dim("[stopping…]"));
+    this.stop();
+  }
+
+  /** There may be more. */
+  changed(): void {
+    this.soon ??= setTimeout(() => {
+      this.soon = undefined;
+      this.look();
+    }, SOON_MS);
+  }
+
+  private look(): void {
+    if (this.isOpen) void this.follower.look();
+  }
+
+  private end(how: string): void {
+    clearInterval(this.poll);
+    this.written.fire(dim(`[${how}]`));
+    this.named.fire(`${this.name} — ${how}`);
+  }
+}

@@ -1,0 +1,89 @@
+// req: H9
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Follower, type Read, type Source, type Told } from "../../terminals/follower";
+
+function follow(source: Partial<Source>) {
+  const written: string[] = [];
+  const ends: string[] = [];
+  const whole: Source = { read: () => Promise.resolve(undefined), told: () => undefined, ...source };
+  const follower = new Follower(whole, { write: (text) => written.push(text), end: (how) => ends.push(how) });
+  return { follower, ends, text: () => written.join("") };
+}
+
+/** A server that keeps a text and gives at most some of it at once. */
+class Kept {
+  text = "";
+  exitCode: number | undefined;
+  asked: number[] = [];
+
+  read = (offset: number): Promise<Read> => {
+    this.asked.push(offset);
+    const points = Array.from(this.text);
+    const piece = points.slice(offset, offset + 4);
+    const isAll = offset + 4 >= points.length;
+    const running = this.exitCode === undefined || !isAll;
+    return Promise.resolve({ text: piece.join(""), nextOffset: offset + piece.length, running, ...(!running && { exitCode: this.exitCode ?? null }) });
+  };
+}
+
+test("all of the output is read, in as many pieces as it takes, and each once", async () => {
+  const kept = new Kept();
+  const { follower, text, ends } = follow({ read: kept.read });
+  kept.text = "one two three";
+  await follower.look();
+  kept.text += " 👋 four";
+  await follower.look();
+  assert.equal(text(), "one two three 👋 four");
+  assert.deepEqual(ends, []);
+  kept.exitCode = 3;
+  await follower.look();
+  assert.deepEqual([text(), ends, follower.isRunning], ["one two three 👋 four", ["exit 3"], false]);
+});
+
+test("what comes while it reads is read too, and after the end nothing is asked", async () => {
+  const kept = new Kept();
+  kept.text = "abcdefgh";
+  const { follower, text, ends } = follow({ read: kept.read });
+  await Promise.all([follower.look(), follower.look(), follower.look()]);
+  assert.equal(text(), "abcdefgh");
+  kept.exitCode = 0;
+  await follower.look();
+  const { length } = kept.asked;
+  await follower.look();
+  assert.deepEqual([kept.asked.length, ends], [length, ["exit 0"]]);
+});
+
+test("a server that gives no output leaves what the transcript tells", async () => {
+  let told: Told = { text: "one\n" };
+  const { follower, text, ends } = follow({ told: () => told });
+  await follower.look();
+  told = { text: "one\ntwo\n" };
+  await follower.look();
+  assert.equal(text(), "one\ntwo\n");
+  told = { text: "one…", end: "exit 0, 1.0 s" };
+  await follower.look();
+  assert.deepEqual([text(), ends], ["one\ntwo\n", ["exit 0, 1.0 s"]]);
+});
+
+test("after a reload the transcript of an ended command is shown once", async () => {
+  const { follower, text, ends } = follow({ told: () => ({ text: "all of it", end: "exit 1, 2.0 s" }) });
+  await follower.look();
+  await follower.look();
+  assert.deepEqual([text(), ends], ["all of it", ["exit 1, 2.0 s"]]);
+});
+
+test("a server that goes away in between does not make the output begin anew", async () => {
+  const kept = new Kept();
+  kept.text = "from the server";
+  let isThere = true;
+  const { follower, text, ends } = follow({
+    read: (offset) => (isThere ? kept.read(offset) : Promise.resolve(undefined)),
+    told: () => ({ text: "from the server, and the end", end: "exit 0" }),
+  });
+  await follower.look();
+  assert.equal(ends.length, 0);
+  isThere = false;
+  await follower.look();
+  assert.deepEqual([text(), ends], ["from the server", ["exit 0"]]);
+});
