@@ -2,7 +2,7 @@
 
 camelCase on the wire, snake_case here; unknown fields are ignored, so that a newer client can talk to us.
 Server to client there is one notification, `agent/event` (the envelope of loop/event_codec.py, to which the
-server adds `uri` beside each `path` in `data` and in its hunks).
+server adds `uri` beside each `path` in `data` and in its hunks). Long because the whole wire stands in one place.
 """
 
 from __future__ import annotations
