@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from agent_ls.llm.credentials import VARIABLES
+
 # The same examples in every run: what fails here fails for everybody, and what passed does not fail by chance.
 settings.register_profile("fixed", derandomize=True, database=None, deadline=None, print_blob=True)
 settings.load_profile("fixed")
 
-KEY_VARIABLES = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
-BASE_VARIABLES = ("ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+KEY_VARIABLES = tuple(name for row in VARIABLES.values() for name in row.keys)
+BASE_VARIABLES = (*(row.base_url for row in VARIABLES.values()), "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
 
 @pytest.fixture

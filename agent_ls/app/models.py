@@ -14,9 +14,8 @@ from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.catalog import cost_usd, default_model, known_models, model_info
 from agent_ls.llm.client import build_client, reconnect, spoken_providers
 from agent_ls.llm.credentials import Credentials, key_variable
-from agent_ls.llm.endpoint import ProviderSettings
 from agent_ls.profiles.base import ProviderProfile
-from agent_ls.profiles.create import UnknownProviderError, create_profile
+from agent_ls.profiles.create import ModelNeededError, UnknownProviderError, create_profile
 from agent_ls.profiles.family import ModelFacts
 
 WALKTHROUGH = "walkthrough"
@@ -71,10 +70,7 @@ class Models:
         self._settings = settings
         self._credentials = credentials
         self._own = adapters
-        self._endpoints = {
-            name: ProviderSettings(base_url=entry.base_url, headers=entry.headers, ca_file=entry.ca_file)
-            for name, entry in settings.providers.items()
-        }
+        self._endpoints = {name: entry.endpoint() for name, entry in settings.providers.items()}
         self.client = build_client(credentials, self._endpoints, adapters)
         self.child_environ = without_secrets(os.environ, credentials.known_secrets())
 
@@ -162,7 +158,7 @@ def make_profile(provider: str, model: str) -> ProviderProfile:
     """`model` "" is the provider's default.
 
     Raises:
-        BadChoiceError: no such provider.
+        BadChoiceError: no such provider, or one without a usual model and none was named.
     """
     try:
         if provider == WALKTHROUGH:
@@ -173,4 +169,6 @@ def make_profile(provider: str, model: str) -> ProviderProfile:
         profile = create_profile(provider, name, facts=facts)
     except UnknownProviderError as error:
         raise BadChoiceError(str(error), "choose one of those named") from None
+    except ModelNeededError as error:
+        raise BadChoiceError(str(error), "name one; `agent-ls models` lists those that are there") from None
     return replace(profile, cost_usd=partial(cost_usd, provider, name))

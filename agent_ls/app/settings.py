@@ -10,17 +10,40 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
+from agent_ls.llm.endpoint import ProviderSettings as EndpointSettings
+
 
 class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
 
 
 class ProviderSettings(_Section):
-    """One provider: `baseUrl` and extra `headers` for proxies, `caFile` for a private certificate authority."""
+    """One provider: `baseUrl` and extra `headers` for proxies, `caFile` for a private certificate authority.
+
+    `contextTokens` 0 is what is known of the model. `toolCalls` "text" is the text protocol for models that cannot call
+    tools. Times are milliseconds; `totalTimeoutMs` 0 limits: none.
+    """
 
     base_url: str = ""
     headers: dict[str, str] = Field(default_factory=dict)
     ca_file: str = ""
+    context_tokens: int = Field(default=0, ge=0)
+    tool_calls: Literal["native", "text"] = "native"
+    connect_timeout_ms: int = Field(default=10_000, ge=1)
+    silence_timeout_ms: int = Field(default=300_000, ge=1)
+    total_timeout_ms: int = Field(default=0, ge=0)
+
+    def endpoint(self) -> EndpointSettings:
+        """As the client takes it."""
+        return EndpointSettings(
+            base_url=self.base_url,
+            headers=self.headers,
+            ca_file=self.ca_file,
+            connect_timeout_s=self.connect_timeout_ms / 1000,
+            silence_timeout_s=self.silence_timeout_ms / 1000,
+            total_timeout_s=self.total_timeout_ms / 1000 or None,
+            text_tools=self.tool_calls == "text",
+        )
 
 
 class Settings(_Section):

@@ -115,11 +115,13 @@ def resolve_alias(provider: str, model: str) -> str:
 
 
 def cost_usd(provider: str, model: str, usage: Usage, today: str = "") -> float | None:
-    """What one call cost, at the published standard rates; None when the model's prices are not known.
+    """What one call cost, as the provider says or at the published standard rates; None when neither is known.
 
     Give it the usage of one call, not a sum: some models cost more for a long input. `today` (`YYYY-MM-DD`, "" is
     now) matters where a change of price is announced. Providers behind a proxy may bill otherwise.
     """
+    if usage.reported_cost_usd is not None:
+        return usage.reported_cost_usd
     row = _row(provider, model)
     if row is None or "price" not in row:
         return None

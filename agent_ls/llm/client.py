@@ -8,7 +8,7 @@ from functools import partial
 
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.catalog import facts_lookup
-from agent_ls.llm.credentials import VARIABLES, Credentials, key_variable
+from agent_ls.llm.credentials import KEYLESS, VARIABLES, Credentials, key_variable
 from agent_ls.llm.endpoint import Endpoint, ProviderSettings
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.http_adapter import HttpAdapter
@@ -27,10 +27,12 @@ class Client:
         adapters: Mapping[str, ProviderAdapter],
         default: str = "",
         middleware: Sequence[Middleware] = (),
+        keyless: Callable[[str], ProviderAdapter] | None = None,
     ) -> None:
         self._adapters = dict(adapters)
         self._default = default
         self._middleware = tuple(middleware)
+        self._keyless = keyless
         self._retired: list[ProviderAdapter] = []
 
     @classmethod
@@ -106,6 +108,8 @@ class Client:
         if not name:
             raise _nothing_configured()
         adapter = self._adapters.get(name)
+        if adapter is None and name in KEYLESS and self._keyless:
+            adapter = self._adapters[name] = self._keyless(name)
         if adapter is None:
             raise _not_there(name, self.providers)
         return adapter, replace(request, provider=name)
@@ -124,12 +128,12 @@ def build_client(
     first provider with a key. Opens no connection.
     """
     told = settings or {}
-    real: dict[str, ProviderAdapter] = {
-        name: _http_adapter(name, credentials, told.get(name, ProviderSettings()))
-        for name in credentials.providers
-        if name in _CODECS
-    }
-    return Client({**real, **(extra or {})}, default or next(iter(real), ""), middleware)
+
+    def adapter(name: str) -> ProviderAdapter:
+        return _http_adapter(name, credentials, told.get(name, ProviderSettings()))
+
+    real = {name: adapter(name) for name in _configured(credentials, told)}
+    return Client({**real, **(extra or {})}, default or next(iter(real), ""), middleware, adapter)
 
 
 def reconnect(
@@ -141,7 +145,14 @@ def reconnect(
     """Serves `name` with the key that `credentials` has for it now (agent/setCredential); without one nobody does."""
     told = (settings or {}).get(name, ProviderSettings())
     adapter = _http_adapter(name, credentials, told) if credentials.secret(name) else None
-    client.replace(name, adapter, next((name for name in credentials.providers if name in _CODECS), ""))
+    client.replace(name, adapter, next(iter(_configured(credentials, settings or {})), ""))
+
+
+def _configured(credentials: Credentials, settings: Mapping[str, ProviderSettings]) -> list[str]:
+    """Providers with a key, then servers that take any and were set up. Others of those are there once a request
+    names them: to name one is to choose it."""
+    set_up = [name for name in KEYLESS if name in settings or credentials.base_url(name)]
+    return [name for name in dict.fromkeys([*credentials.providers, *set_up]) if name in _CODECS]
 
 
 def spoken_providers() -> tuple[str, ...]:
@@ -164,7 +175,20 @@ def _openai(settings: ProviderSettings) -> Codec:
     return OpenAIResponsesCodec(facts_lookup("openai"))
 
 
-_CODECS: Mapping[str, Callable[[ProviderSettings], Codec]] = {"anthropic": _anthropic, "openai": _openai}
+def _chat(name: str) -> Callable[[ProviderSettings], Codec]:
+    def codec(settings: ProviderSettings) -> Codec:
+        from agent_ls.llm.providers.openai_chat import ChatCodec
+
+        return ChatCodec(name, facts_lookup(name), text_tools=settings.text_tools)
+
+    return codec
+
+
+_NATIVE: Mapping[str, Callable[[ProviderSettings], Codec]] = {"anthropic": _anthropic, "openai": _openai}
+_CODECS: Mapping[str, Callable[[ProviderSettings], Codec]] = {
+    **_NATIVE,
+    **{name: _chat(name) for name in VARIABLES if name not in (*_NATIVE, "gemini")},
+}
 
 
 def _http_adapter(name: str, credentials: Credentials, settings: ProviderSettings) -> ProviderAdapter:
@@ -176,6 +200,7 @@ def _http_adapter(name: str, credentials: Credentials, settings: ProviderSetting
         ca_file=settings.ca_file,
         connect_timeout_s=settings.connect_timeout_s,
         silence_timeout_s=settings.silence_timeout_s,
+        total_timeout_s=settings.total_timeout_s,
     )
     return HttpAdapter(codec, endpoint)
 
@@ -184,9 +209,10 @@ _WALKTHROUGH = "`agent-ls demo` plays the walkthrough on a sample project."
 
 
 def _nothing_configured() -> ConfigurationError:
-    variables = " or ".join(key_variable(name) for name in VARIABLES if name in _CODECS)
+    variables = ", ".join(map(key_variable, _NATIVE))
     return ConfigurationError(
-        f"no model provider is set up: set {variables}, or choose the provider walkthrough, which needs no key",
+        f"no model provider is set up: set {variables} or another provider's key (`agent-ls models` lists them, and "
+        "servers on this machine), or choose the provider walkthrough, which needs no key",
         hint=_WALKTHROUGH,
     )
 

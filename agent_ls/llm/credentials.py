@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 @dataclass(frozen=True, slots=True)
 class Variables:
     """The environment variables of one provider. The first of `keys` that is set holds; `headers` maps header
-    to variable."""
+    to variable. `needs_key` False: a server that mostly takes any key, as those on this machine do."""
 
     keys: tuple[str, ...]
     base_url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
+    needs_key: bool = True
 
 
 VARIABLES: Mapping[str, Variables] = {
@@ -25,8 +26,26 @@ VARIABLES: Mapping[str, Variables] = {
         {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"},
     ),
     "gemini": Variables(("GEMINI_API_KEY", "GOOGLE_API_KEY"), "GEMINI_BASE_URL"),
+    "openrouter": Variables(("OPENROUTER_API_KEY",), "OPENROUTER_BASE_URL"),
+    "deepseek": Variables(("DEEPSEEK_API_KEY",), "DEEPSEEK_BASE_URL"),
+    "groq": Variables(("GROQ_API_KEY",), "GROQ_BASE_URL"),
+    "mistral": Variables(("MISTRAL_API_KEY",), "MISTRAL_BASE_URL"),
+    "xai": Variables(("XAI_API_KEY",), "XAI_BASE_URL"),
+    "together": Variables(("TOGETHER_API_KEY",), "TOGETHER_BASE_URL"),
+    "moonshot": Variables(("MOONSHOT_API_KEY",), "MOONSHOT_BASE_URL"),
+    "zai": Variables(("ZAI_API_KEY",), "ZAI_BASE_URL"),
+    "cerebras": Variables(("CEREBRAS_API_KEY",), "CEREBRAS_BASE_URL"),
+    # servers on this machine: a key is only for those that were told to want one
+    "ollama": Variables(("OLLAMA_API_KEY",), "OLLAMA_BASE_URL", needs_key=False),
+    "lmstudio": Variables(("LMSTUDIO_API_KEY",), "LMSTUDIO_BASE_URL", needs_key=False),
+    "llamacpp": Variables(("LLAMACPP_API_KEY",), "LLAMACPP_BASE_URL", needs_key=False),
+    "vllm": Variables(("VLLM_API_KEY",), "VLLM_BASE_URL", needs_key=False),
+    "compatible": Variables(("COMPATIBLE_API_KEY",), "COMPATIBLE_BASE_URL", needs_key=False),
 }
 """In the order in which a provider becomes the default (C section 2.2)."""
+
+
+KEYLESS: tuple[str, ...] = tuple(name for name, row in VARIABLES.items() if not row.needs_key)
 
 
 def key_variable(provider: str) -> str:

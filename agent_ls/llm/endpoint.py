@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class ProviderSettings:
-    """What a user may set for one provider; "" is unset. `version` and `betas` are Anthropic's.
+    """What a user may set for one provider; "" is unset. `version` and `betas` are Anthropic's, `text_tools` is for
+    compatible servers whose models cannot call tools.
 
-    `ca_file` is a PEM file of certificates trusted besides the usual ones (U11). There is no total time limit:
-    reasoning can be silent for minutes, so only connecting and silence are limited (U8).
+    `ca_file` is a PEM file of certificates trusted besides the usual ones (U11). `total_timeout_s` None: the whole of
+    one answer may take as long as it likes; reasoning takes minutes, so only connecting and silence are limited (U8).
     """
 
     base_url: str = ""
@@ -19,8 +20,10 @@ class ProviderSettings:
     ca_file: str = ""
     connect_timeout_s: float = 10.0
     silence_timeout_s: float = 300.0
+    total_timeout_s: float | None = None
     version: str = ""
     betas: Sequence[str] = ()
+    text_tools: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +36,4 @@ class Endpoint:
     ca_file: str = ""
     connect_timeout_s: float = 10.0
     silence_timeout_s: float = 300.0
+    total_timeout_s: float | None = None

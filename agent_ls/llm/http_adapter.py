@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+import math
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import AsyncExitStack, aclosing, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import anyio
 
 from agent_ls._version import __version__
 from agent_ls.llm.endpoint import Endpoint
-from agent_ls.llm.errors import LlmError, StreamError
-from agent_ls.llm.providers.base import Codec, ReplyHead
+from agent_ls.llm.errors import LlmError, RequestTimeoutError
+from agent_ls.llm.providers.base import Codec, LearningCodec, ListedModel, ListingCodec, ReplyHead
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.sse import SseDecoder
-from agent_ls.llm.stream import StreamEvent, StreamFinish
+from agent_ls.llm.stream import StreamEvent, StreamFinish, replayed
 
 if TYPE_CHECKING:
     from agent_ls.llm.transport import StreamedReply, Transport
@@ -37,32 +38,48 @@ class HttpAdapter:
         return self._codec.name
 
     async def complete(self, request: Request) -> Response:
-        wire = self._codec.encode(request, stream=False)
-        headers = {**self._headers(), **wire.headers}
         try:
-            transport = await self._connected()
-            head, body = await transport.post(wire.path, headers, wire.content)
-            if not _is_good(head):
-                raise self._codec.decode_error(request, head, body)
-            return self._codec.decode(request, head, body)
+            return await self._complete(request)
         except LlmError as error:
-            self._attribute(error, request)
-            raise
+            if not self._learns(request, error):
+                self._attribute(error, request)
+                raise
+        return await self.complete(request)
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
-        wire = self._codec.encode(request, stream=True)
-        headers = {**self._headers(), **wire.headers, "accept": "text/event-stream"}
+        has_begun = False
+        try:
+            async with aclosing(self._stream(request)) as events:
+                async for event in events:
+                    has_begun = True
+                    yield event
+                return
+        except LlmError as error:
+            if has_begun or not self._learns(request, error):
+                self._attribute(error, request)
+                raise
+        async with aclosing(self.stream(request)) as events:
+            async for event in events:
+                yield event
+
+    async def list_models(self) -> Sequence[ListedModel]:
+        """What the provider itself offers; empty when it has no list.
+
+        Raises:
+            LlmError: it could not be asked, or refused.
+        """
+        codec, nothing = self._codec, Request("", ())
+        if not isinstance(codec, ListingCodec):
+            return ()
         try:
             transport = await self._connected()
-            async with transport.open(wire.path, headers, wire.content) as reply:
-                if not _is_good(reply.head):
-                    raise self._codec.decode_error(request, reply.head, await reply.read())
-                await self._refuse_unstreamed(request, reply)
-                async with aclosing(self._events(request, reply)) as events:
-                    async for event in events:
-                        yield event
+            headers = {**self._headers(), **codec.models_headers()}
+            head, body = await transport.get(codec.models_path, headers)
+            if not _is_good(head):
+                raise self._codec.decode_error(nothing, head, body)
+            return codec.decode_models(body)
         except LlmError as error:
-            self._attribute(error, request)
+            self._attribute(error, nothing)
             raise
 
     async def prepare(self) -> None:
@@ -78,10 +95,67 @@ class HttpAdapter:
     def __repr__(self) -> str:
         return f"HttpAdapter({self.name!r}, {self._endpoint!r})"
 
-    async def _events(self, request: Request, reply: StreamedReply) -> AsyncGenerator[StreamEvent]:
+    async def _complete(self, request: Request) -> Response:
+        wire = self._codec.encode(request, stream=False)
+        headers = {**self._headers(), **wire.headers}
+        transport = await self._connected()
+        with self._limited(self._deadline()):
+            head, body = await transport.post(wire.path, headers, wire.content)
+        if not _is_good(head):
+            raise self._codec.decode_error(request, head, body)
+        return self._codec.decode(request, head, body)
+
+    async def _stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
+        wire = self._codec.encode(request, stream=True)
+        headers = {**self._headers(), **wire.headers, "accept": "text/event-stream"}
+        transport = await self._connected()
+        deadline = self._deadline()
+        async with AsyncExitStack() as stack:
+            with self._limited(deadline):
+                reply = await stack.enter_async_context(transport.open(wire.path, headers, wire.content))
+                whole = None if _is_good(reply.head) and not _is_whole(reply.head) else await reply.read()
+            if whole is None:
+                events = await stack.enter_async_context(aclosing(self._events(request, reply, deadline)))
+                async for event in events:
+                    yield event
+                return
+            if not _is_good(reply.head):
+                raise self._codec.decode_error(request, reply.head, whole)
+            # A host that does not stream, or an error with status 200.
+            for event in replayed(self._codec.decode(request, reply.head, whole)):
+                yield event
+
+    def _deadline(self) -> float:
+        limit = self._endpoint.total_timeout_s
+        return math.inf if limit is None else anyio.current_time() + limit
+
+    @contextmanager
+    def _limited(self, deadline: float) -> Iterator[None]:
+        """
+        Raises:
+            RequestTimeoutError: what is done inside did not end before `deadline`.
+        """
+        with anyio.move_on_at(deadline) as scope:
+            yield
+        if scope.cancelled_caught:
+            raise RequestTimeoutError(
+                f"{self.name} took longer than {self._endpoint.total_timeout_s:g} s for one answer",
+                hint="Try again, or set a longer total time limit for this provider.",
+            )
+
+    def _learns(self, request: Request, error: LlmError) -> bool:
+        return isinstance(self._codec, LearningCodec) and self._codec.learns(request, error)
+
+    async def _events(
+        self, request: Request, reply: StreamedReply, deadline: float
+    ) -> AsyncGenerator[StreamEvent]:
         frames = SseDecoder()
         decoder = self._codec.stream_decoder(request, reply.head)
-        async for chunk in reply.chunks:
+        while True:
+            with self._limited(deadline):  # never around a yield: who reads may be cancelled in another scope
+                chunk = await anext(reply.chunks, None)
+            if chunk is None:
+                break
             for frame in frames.feed(chunk):
                 for event in decoder.feed(frame):
                     if isinstance(event, StreamFinish):
@@ -92,20 +166,8 @@ class HttpAdapter:
         for frame in frames.close():
             for event in decoder.feed(frame):
                 yield event
-        decoder.close()
-
-    async def _refuse_unstreamed(self, request: Request, reply: StreamedReply) -> None:
-        """An answer of status 200 that is JSON holds an error, or comes from a host that does not stream.
-
-        Raises:
-            LlmError: that error, or StreamError.
-        """
-        if not reply.head.headers.get("content-type", "").startswith("application/json"):
-            return
-        self._codec.decode(request, reply.head, await reply.read())
-        raise StreamError(
-            "the answer was not streamed", hint="Check that the base URL speaks this provider's API."
-        )
+        for event in decoder.close():
+            yield event
 
     def _headers(self) -> dict[str, str]:
         return {
@@ -128,6 +190,10 @@ class HttpAdapter:
                 # Importing the library and reading certificates take a tenth of a second each: not on the loop.
                 self._transport = await anyio.to_thread.run_sync(_open_transport, self._endpoint)
             return self._transport
+
+
+def _is_whole(head: ReplyHead) -> bool:
+    return head.headers.get("content-type", "").startswith("application/json")
 
 
 def _is_good(head: ReplyHead) -> bool:

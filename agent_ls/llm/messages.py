@@ -44,10 +44,35 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class ImagePart:
-    """An image as bytes (`data` with `media_type`, for example `image/png`) or by `url`; exactly one is given."""
+    """An image as bytes (`data` with `media_type`, for example `image/png`) or by `url`; exactly one is given.
+
+    `detail` is a hint at how closely it is looked at: `low`, `high`, `auto` or "", the provider's own choice.
+    Providers that have no such thing ignore it.
+    """
 
     data: bytes | None = None
     media_type: str = ""
+    url: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPart:
+    """A document, mostly a PDF, as bytes (`data` with `media_type`) or by `url`; exactly one is given. `name` is its
+    file's name, without which some providers refuse it: then one is made up."""
+
+    data: bytes | None = None
+    media_type: str = "application/pdf"
+    url: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AudioPart:
+    """A sound as bytes (`data` with `media_type`, for example `audio/wav`) or by `url`; exactly one is given."""
+
+    data: bytes | None = None
+    media_type: str = "audio/wav"
     url: str = ""
 
 
@@ -91,7 +116,16 @@ class OpaquePart:
     origin: Origin
 
 
-ContentPart: TypeAlias = TextPart | ImagePart | ReasoningPart | ToolCallPart | ToolResultPart | OpaquePart
+ContentPart: TypeAlias = (
+    TextPart
+    | ImagePart
+    | DocumentPart
+    | AudioPart
+    | ReasoningPart
+    | ToolCallPart
+    | ToolResultPart
+    | OpaquePart
+)
 
 
 @dataclass(frozen=True, slots=True)

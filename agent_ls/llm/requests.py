@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from agent_ls.llm.messages import JsonObject, Message, ToolCallPart
+
+_N = TypeVar("_N", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,17 @@ class NamedToolChoice:
 
 
 ToolChoice: TypeAlias = Literal["auto", "none", "required"] | NamedToolChoice
+
+
+@dataclass(frozen=True, slots=True)
+class JsonFormat:
+    """The answer is JSON that fits `schema` (its root is an object). `strict`: the provider guarantees it, where the
+    schema is within what it can guarantee; else it is asked for."""
+
+    schema: JsonObject
+    name: str = "answer"
+    strict: bool = True
+
 
 FinishKind: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter", "pause", "error", "other"]
 
@@ -45,7 +58,7 @@ class Usage:
     """Token counts of one response, or a sum of several. `None` is "not reported", and stays so when added up.
 
     `input_tokens` counts everything sent, cached or not; `output_tokens` includes reasoning. Codecs convert
-    (wire formats differ in both).
+    (wire formats differ in both). `reported_cost_usd` is what a broker says the call cost.
     """
 
     input_tokens: int = 0
@@ -53,6 +66,7 @@ class Usage:
     reasoning_tokens: int | None = None
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
+    reported_cost_usd: float | None = None
 
     @property
     def total_tokens(self) -> int:
@@ -65,10 +79,11 @@ class Usage:
             _add(self.reasoning_tokens, other.reasoning_tokens),
             _add(self.cache_read_tokens, other.cache_read_tokens),
             _add(self.cache_write_tokens, other.cache_write_tokens),
+            _add(self.reported_cost_usd, other.reported_cost_usd),
         )
 
 
-def _add(a: int | None, b: int | None) -> int | None:
+def _add(a: _N | None, b: _N | None) -> _N | None:
     return b if a is None else a if b is None else a + b
 
 
@@ -78,7 +93,8 @@ class Request:
 
     `reasoning_effort` None leaves the parameter out (L7). `max_output_tokens` None is the model's own limit.
     `provider_options` maps a provider's name to keys merged into its request unchanged (U13).
-    `cache_key` is stable for a session (routes equal prefixes to one cache).
+    `cache_key` is stable for a session (routes equal prefixes to one cache). `temperature` and `top_p` None, and no
+    `stop_sequences`, leave those parameters out: many reasoning models refuse them.
     """
 
     model: str
@@ -90,6 +106,10 @@ class Request:
     max_output_tokens: int | None = None
     provider_options: Mapping[str, JsonObject] = field(default_factory=dict)
     cache_key: str = ""
+    response_format: JsonFormat | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    stop_sequences: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,11 @@ class SseDecoder:
             self._data.append(value)
         elif name == "event":
             self._event = value
+        elif (
+            name == "error"
+        ):  # no field of the standard: servers of llama.cpp's family say so that they failed
+            self._event = "error"
+            self._data.append(value)
         return None  # comments (an empty name), `id`, `retry` and unknown fields say nothing to us
 
     def _dispatch(self) -> Frame | None:

@@ -10,11 +10,12 @@ terminal event raises StreamError (FORMATS section 0).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from agent_ls.llm.messages import JsonObject, OpaquePart, ReasoningPart, TextPart, ToolCallPart
-from agent_ls.llm.requests import FinishReason, RateLimit, Usage
+from agent_ls.llm.requests import FinishReason, RateLimit, Response, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,3 +122,29 @@ StreamEvent: TypeAlias = (
     | ProviderEvent
     | StreamFinish
 )
+
+
+def replayed(response: Response) -> Iterator[StreamEvent]:
+    """A whole response as the stream that it would have been, each part in one piece."""
+    yield StreamStart(response.id, response.model)
+    for index, part in enumerate(response.message.parts):
+        match part:
+            case TextPart(text):
+                yield TextStart(index)
+                yield from (TextDelta(index, text),) if text else ()
+                yield TextEnd(index, part)
+            case ReasoningPart(text):
+                yield ReasoningStart(index)
+                yield from (ReasoningDelta(index, text),) if text else ()
+                yield ReasoningEnd(index, part)
+            case ToolCallPart(call_id, name, arguments):
+                yield ToolCallStart(index, call_id, name)
+                yield ToolCallDelta(index, arguments)
+                yield ToolCallEnd(index, part)
+            case OpaquePart():
+                yield OpaqueItem(index, part)
+            case _:
+                pass  # nothing else stands in an answer
+    yield StreamFinish(
+        response.finish_reason, response.usage, response.raw, response.warnings, response.rate_limit
+    )

@@ -1,4 +1,4 @@
-"""ADAPTER: POST over HTTP/1.1, whole or streamed. The only importer of the HTTP library; it knows no provider.
+"""ADAPTER: POST over HTTP/1.1, whole or streamed, and small GETs. The only importer of the HTTP library.
 
 Proxies come from the environment (HTTPS_PROXY, NO_PROXY, ...), redirects are not followed, and no error text
 holds a header or a body.
@@ -25,6 +25,8 @@ from agent_ls.llm.providers.base import ReplyHead
 # httpcore asks this module, where it is installed, what runs the event loop, and else searches all of sys.path for
 # it, several times for each request. anyio, loaded by now, has looked already; None means "not there" to Python.
 sys.modules.setdefault("sniffio", None)  # type: ignore[arg-type]  # typeshed does not know of None
+
+MAX_LIST_BYTES = 16 * 1024 * 1024  # OpenRouter's list of models is about one
 
 _KEEPALIVE_S = 60.0  # a tool round between two calls should not cost a new TLS handshake
 _DRAIN_S = 0.1  # a good server's last chunk comes with its terminal event
@@ -176,8 +178,29 @@ class Transport:
         async with self.open(path, headers, body) as reply:
             return reply.head, await reply.read()
 
+    async def get(self, path: str, headers: Mapping[str, str]) -> tuple[ReplyHead, bytes]:
+        """GETs a small answer, whatever its status.
+
+        Raises:
+            LlmError: one of ROWS; NetworkError when it is longer than MAX_LIST_BYTES.
+        """
+        try:
+            async with self._client.stream("GET", _url(self._base_url, path), headers=headers) as response:
+                reply = StreamedReply(response)
+                return reply.head, await self._bounded(reply)
+        except _MAPPED as error:
+            raise failure(error, self._host) from None
+
     async def close(self) -> None:
         await self._client.aclose()
+
+    async def _bounded(self, reply: StreamedReply) -> bytes:
+        body = bytearray()
+        async for chunk in reply.chunks:
+            body += chunk
+            if len(body) > MAX_LIST_BYTES:
+                raise NetworkError(f"{self._host} answered with far too much", hint=_SETTING)
+        return bytes(body)
 
 
 def _url(base_url: str, path: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never
 
@@ -10,13 +9,10 @@ from agent_ls.llm import stream
 from agent_ls.llm.messages import (
     ContentPart,
     Message,
-    OpaquePart,
-    ReasoningPart,
     Role,
     TextPart,
     ToolCallPart,
 )
-from agent_ls.llm.requests import Response
 from agent_ls.llm.stream import StreamEvent, StreamFinish
 from agent_ls.loop.call_ids import CallIds
 from agent_ls.loop.emission import EventHub, args_part
@@ -135,18 +131,3 @@ class Answer:
         if index not in self._event_ids:
             self._event_ids[index] = self._call_ids.unique(provider_id)
         return self._event_ids[index]
-
-
-def events_of(response: Response) -> Iterator[StreamEvent]:
-    """A whole response as the stream it would have been, for profiles that do not stream."""
-    yield stream.StreamStart(response.id, response.model)
-    for index, part in enumerate(response.message.parts):
-        if isinstance(part, TextPart):
-            yield stream.TextEnd(index, part)
-        elif isinstance(part, ReasoningPart):
-            yield stream.ReasoningEnd(index, part)
-        elif isinstance(part, ToolCallPart):
-            yield stream.ToolCallEnd(index, part)
-        elif isinstance(part, OpaquePart):
-            yield stream.OpaqueItem(index, part)
-    yield StreamFinish(response.finish_reason, response.usage, response.raw)

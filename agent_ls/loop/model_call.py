@@ -9,8 +9,8 @@ from contextlib import aclosing
 from agent_ls.llm.errors import LlmError, StreamError
 from agent_ls.llm.requests import FinishReason, Request, Usage
 from agent_ls.llm.retry import RetryPolicy, retry_delay_s
-from agent_ls.llm.stream import StreamFinish
-from agent_ls.loop.answer import Answer, events_of
+from agent_ls.llm.stream import StreamFinish, replayed
+from agent_ls.loop.answer import Answer
 from agent_ls.loop.call_ids import CallIds
 from agent_ls.loop.emission import EventHub
 from agent_ls.loop.events import Retry
@@ -68,7 +68,7 @@ class ModelCalls:
         if streaming:
             await self._stream(request, answer)
         else:
-            for event in events_of(await self._client.complete(request)):
+            for event in replayed(await self._client.complete(request)):
                 answer.feed(event)
         if answer.finish is None:
             broken = "The answer broke off before its end."

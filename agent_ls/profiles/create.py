@@ -23,13 +23,21 @@ class UnknownProviderError(Exception):
         self.provider = provider
 
 
+class ModelNeededError(Exception):
+    """A provider that serves many models of many makers: one of them must be named."""
+
+    def __init__(self, provider: str) -> None:
+        super().__init__(f"No model of {provider} was chosen, and there is no usual one.")
+        self.provider = provider
+
+
 def create_profile(
     provider: str, model: str = "", *, facts: ModelFacts = NO_FACTS, options: ProfileOptions = DEFAULT_OPTIONS
 ) -> ProviderProfile:
     """A new profile with a registry of its own; `model` "" is the family's default.
 
     Raises:
-        UnknownProviderError
+        UnknownProviderError, ModelNeededError
     """
     builder = PROFILES.get(provider)
     if builder is None:
@@ -57,6 +65,19 @@ def openai_profile(model: str, facts: ModelFacts, options: ProfileOptions) -> Pr
     return profile.openai_profile(model, facts, options)
 
 
+def compatible_profile(provider: str) -> Builder:
+    """The builder for one of COMPATIBLE."""
+
+    def build(model: str, facts: ModelFacts, options: ProfileOptions) -> ProviderProfile:
+        from agent_ls.profiles.compatible import profile
+
+        if not model:
+            raise ModelNeededError(provider)
+        return profile.compatible_profile(provider, model, facts, options)
+
+    return build
+
+
 def walkthrough_profile(model: str, facts: ModelFacts, options: ProfileOptions) -> ProviderProfile:
     """The built-in walkthrough model (H14) speaks as Anthropic's models do, with none of their options."""
     return replace(
@@ -69,6 +90,17 @@ def walkthrough_profile(model: str, facts: ModelFacts, options: ProfileOptions) 
     )
 
 
+# Providers that speak Chat Completions; one of them is any other server, by its address.
+COMPATIBLE = (
+    "openrouter", "deepseek", "groq", "mistral", "xai", "together", "moonshot", "zai", "cerebras",
+    "ollama", "lmstudio", "llamacpp", "vllm", "compatible",
+)  # fmt: skip
+
 PROFILES: Mapping[str, Builder] = MappingProxyType(
-    {"anthropic": anthropic_profile, "openai": openai_profile, "walkthrough": walkthrough_profile}
+    {
+        "anthropic": anthropic_profile,
+        "openai": openai_profile,
+        **{provider: compatible_profile(provider) for provider in COMPATIBLE},
+        "walkthrough": walkthrough_profile,
+    }
 )

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias, assert_never
 
 from agent_ls.llm.messages import (
+    AudioPart,
     ContentPart,
+    DocumentPart,
     ImagePart,
     Message,
     OpaquePart,
@@ -107,7 +109,13 @@ def _part_to_json(part: ContentPart) -> dict[str, Any]:
             return {"type": "opaque", **_origin_to_json(part.origin)}
         case ImagePart():
             data = None if part.data is None else base64.b64encode(part.data).decode("ascii")
-            return {"type": "image", "data": data, "mediaType": part.media_type, "url": part.url}
+            detail = {"detail": part.detail} if part.detail else {}
+            return {"type": "image", "data": data, "mediaType": part.media_type, "url": part.url, **detail}
+        case DocumentPart() | AudioPart():
+            kind = "document" if isinstance(part, DocumentPart) else "audio"
+            data = None if part.data is None else base64.b64encode(part.data).decode("ascii")
+            name = {"name": part.name} if isinstance(part, DocumentPart) else {}
+            return {"type": kind, "data": data, "mediaType": part.media_type, "url": part.url, **name}
         case ToolResultPart():
             return {
                 "type": "tool_result",
@@ -136,6 +144,10 @@ def _part(record: Json) -> ContentPart | None:
             return OpaquePart(origin) if origin else None
         case "image":
             return _image(record)
+        case "document":
+            return DocumentPart(*_file(record), _text(record.get("name", "")))
+        case "audio":
+            return AudioPart(*_file(record))
         case "tool_result":
             return _result(record)
         case _:
@@ -157,8 +169,13 @@ def _images(record: Json) -> tuple[ImagePart, ...]:
 
 
 def _image(record: Json) -> ImagePart:
+    return ImagePart(*_file(record), _text(record.get("detail", "")))
+
+
+def _file(record: Json) -> tuple[bytes | None, str, str]:
+    """Its bytes or None, its media type and its address."""
     data = record["data"]
-    return ImagePart(
+    return (
         None if data is None else base64.b64decode(_text(data)),
         _text(record["mediaType"]),
         _text(record["url"]),

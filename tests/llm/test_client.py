@@ -98,14 +98,14 @@ async def test_missing_provider_is_named_with_its_variable_and_the_walkthrough()
         await client.complete(replace(ASK, provider="anthropic"))
     assert "walkthrough" in str(raised.value)
     assert "agent-ls demo" in raised.value.hint
-    with pytest.raises(ConfigurationError, match="no provider named nobody; known are anthropic, openai"):
+    with pytest.raises(ConfigurationError, match=r"no provider named nobody; known are anthropic, .*openai"):
         client.stream(replace(ASK, provider="nobody"))
     await client.close()
 
 
 @pytest.mark.req("U12")
 async def test_without_any_key_there_is_no_guess() -> None:
-    with pytest.raises(ConfigurationError, match="ANTHROPIC_API_KEY or OPENAI_API_KEY") as raised:
+    with pytest.raises(ConfigurationError, match="ANTHROPIC_API_KEY, OPENAI_API_KEY") as raised:
         Client.from_env({"GOOGLE_API_KEY": "not spoken yet"})
     assert "walkthrough" in str(raised.value)
     walkthrough = FakeAdapter("walkthrough")

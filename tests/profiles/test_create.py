@@ -7,8 +7,15 @@ from typing import Any
 import pytest
 
 from agent_ls.llm.catalog import default_model
+from agent_ls.llm.providers.openai_chat.servers import SERVERS
 from agent_ls.profiles.base import ProviderProfile
-from agent_ls.profiles.create import PROFILES, UnknownProviderError, create_profile
+from agent_ls.profiles.create import (
+    COMPATIBLE,
+    PROFILES,
+    ModelNeededError,
+    UnknownProviderError,
+    create_profile,
+)
 from agent_ls.profiles.family import ModelFacts, ProfileOptions
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext
 from tests.support.snapshots import check_snapshot
@@ -24,9 +31,12 @@ PARAMETERS: dict[str, list[str]] = {
     "glob": ["pattern", "path"],
     "processes": ["action", "process_id", "offset"],
     "plan": ["items", "explanation"],
+    "list_dir": ["path", "depth", "hidden", "pattern"],
 }
+WITH_A_USUAL_MODEL = [provider for provider in PROFILES if provider not in COMPATIBLE]
 P2 = ["read_file", "apply_patch", "write_file", "shell", "grep", "glob"]
 P3 = ["read_file", "write_file", "edit_file", "shell", "grep", "glob"]
+P5 = [*P3, "list_dir"]
 
 
 def parameters(profile: ProviderProfile) -> dict[str, Any]:
@@ -39,13 +49,14 @@ def parameters(profile: ProviderProfile) -> dict[str, Any]:
     [
         pytest.param("openai", P2, {}, id="openai"),
         pytest.param("anthropic", P3, {"grep": [*PARAMETERS["grep"], "output_mode"]}, id="anthropic"),
+        pytest.param("ollama", P5, {}, id="ollama"),
         pytest.param("walkthrough", P3, {"grep": [*PARAMETERS["grep"], "output_mode"]}, id="walkthrough"),
     ],
 )
 def test_profile_when_created_then_tools_and_parameters_are_those_of_the_family(
     provider: str, names: list[str], of_its_own: dict[str, list[str]]
 ) -> None:
-    schemas = parameters(create_profile(provider))
+    schemas = parameters(create_profile(provider, "m"))
     expected = {name: (PARAMETERS | of_its_own)[name] for name in [*names, "processes", "plan"]}
     assert {name: list(schema["properties"]) for name, schema in schemas.items()} == expected
 
@@ -76,7 +87,7 @@ def test_profile_when_its_tools_are_defined_then_schemas_are_as_reviewed(provide
 def test_profile_when_its_tools_are_defined_then_every_root_is_a_closed_and_described_object(
     provider: str,
 ) -> None:
-    for schema in parameters(create_profile(provider)).values():
+    for schema in parameters(create_profile(provider, "m")).values():
         assert schema["type"] == "object"
         assert schema["additionalProperties"] is False
         assert all(value["description"] for value in schema["properties"].values())
@@ -127,7 +138,7 @@ def test_profile_when_facts_of_the_model_are_known_then_it_carries_them() -> Non
     assert (profile.knowledge_cutoff, profile.supports_reasoning) == ("May 2026", False)
 
 
-@pytest.mark.parametrize("provider", PROFILES)
+@pytest.mark.parametrize("provider", WITH_A_USUAL_MODEL)
 def test_profile_when_nothing_is_known_then_the_family_has_defaults(provider: str) -> None:
     profile = create_profile(provider)
     assert profile.id == provider
@@ -147,7 +158,7 @@ def test_profile_when_the_host_gives_a_base_prompt_then_it_replaces_the_familys(
 
 
 def test_profile_when_the_provider_is_unknown_then_the_known_ones_are_named() -> None:
-    with pytest.raises(UnknownProviderError, match=r"'gpt'.*anthropic, openai, walkthrough"):
+    with pytest.raises(UnknownProviderError, match=r"'gpt'.*anthropic, openai, .*ollama.*, walkthrough"):
         create_profile("gpt")
 
 
@@ -168,3 +179,12 @@ def test_profile_when_tools_are_added_and_removed_then_only_its_own_registry_cha
     assert "glob" not in profile.registry.names()
     assert other.registry.lookup("grep") is not own
     assert "glob" in other.registry.names()
+
+
+@pytest.mark.req("P5")
+def test_profile_when_a_compatible_server_has_no_usual_model_then_one_must_be_named() -> None:
+    assert set(COMPATIBLE) == set(SERVERS)
+    with pytest.raises(ModelNeededError, match="No model of lmstudio"):
+        create_profile("lmstudio")
+    profile = create_profile("lmstudio", "qwen", facts=ModelFacts(context_window_tokens=32_000))
+    assert (profile.id, profile.model, profile.context_window_tokens) == ("lmstudio", "qwen", 32_000)

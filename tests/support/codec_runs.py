@@ -11,6 +11,7 @@ from agent_ls.llm.catalog import facts_lookup
 from agent_ls.llm.messages import user
 from agent_ls.llm.providers.anthropic import AnthropicCodec
 from agent_ls.llm.providers.base import Codec, ReplyHead, WireRequest
+from agent_ls.llm.providers.openai_chat import ChatCodec
 from agent_ls.llm.providers.openai_responses import OpenAIResponsesCodec
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.sse import SseDecoder
@@ -18,6 +19,8 @@ from agent_ls.llm.stream import StreamEvent
 
 ANTHROPIC: Codec = AnthropicCodec(facts_lookup("anthropic"))
 OPENAI: Codec = OpenAIResponsesCodec(facts_lookup("openai"))
+
+CHAT: Codec = ChatCodec("openrouter", facts_lookup("openrouter"))
 
 HEAD = ReplyHead(200, {"content-type": "text/event-stream"}, 1_000.0)
 
@@ -52,7 +55,7 @@ def events_of(codec: Codec, chunks: Sequence[bytes], request: Request | None = N
             events += decoder.feed(frame)
     for frame in frames.close():
         events += decoder.feed(frame)
-    decoder.close()
+    events += decoder.close()
     return events
 
 

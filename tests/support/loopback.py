@@ -35,6 +35,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from tests.support.loopback_anthropic import AnthropicWire
+from tests.support.loopback_chat import ChatWire
 from tests.support.loopback_openai import OpenAIResponsesWire
 from tests.support.loopback_script import (
     DEADLINE_S,
@@ -57,7 +58,7 @@ from tests.support.loopback_script import (
 )
 
 __all__ = [
-    "AnthropicServer", "OpenAIResponsesServer", "LoopbackProvider", "Recorded",
+    "AnthropicServer", "OpenAIResponsesServer", "ChatServer", "LoopbackProvider", "Recorded",
     "Text", "Reasoning", "ToolCall", "Event", "Gate", "CutStream", "DropConnection", "MidStreamError",
     "Reply", "ErrorReply", "Answer", "Script", "Item",
 ]  # fmt: skip
@@ -335,6 +336,13 @@ class OpenAIResponsesServer(LoopbackProvider):
 
     def __init__(self, script: Script, **options: Any) -> None:
         super().__init__(OpenAIResponsesWire(), script, **options)
+
+
+class ChatServer(LoopbackProvider):
+    """Chat Completions at `POST /v1/chat/completions`; `tools` False: its model cannot call tools."""
+
+    def __init__(self, script: Script, *, tools: bool = True, **options: Any) -> None:
+        super().__init__(ChatWire(tools=tools), script, **options)
 
 
 async def _read_request(reader: asyncio.StreamReader) -> Recorded:

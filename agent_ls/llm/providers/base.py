@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.requests import Request, Response
@@ -72,8 +72,8 @@ class StreamDecoder(Protocol):
         """
         ...
 
-    def close(self) -> None:
-        """The stream is at its end.
+    def close(self) -> Sequence[StreamEvent]:
+        """The stream is at its end: the events that only the end completes, mostly none.
 
         Raises:
             StreamError: the provider's terminal event never came.
@@ -115,4 +115,39 @@ class Codec(Protocol):
 
     def decode_error(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
         """The error that an answer of another status means, with its Retry-After. Never raises."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ListedModel:
+    """One model of a provider's own list. None: the provider does not tell."""
+
+    id: str
+    display_name: str = ""
+    context_window_tokens: int | None = None
+    max_output_tokens: int | None = None
+
+
+@runtime_checkable
+class ListingCodec(Protocol):
+    """A codec whose provider lists its models."""
+
+    @property
+    def models_path(self) -> str:
+        """Of the GET, after the base URL."""
+        ...
+
+    def models_headers(self) -> Mapping[str, str]: ...
+
+    def decode_models(self, body: bytes) -> Sequence[ListedModel]:
+        """Empty for what is no list. Never raises."""
+        ...
+
+
+@runtime_checkable
+class LearningCodec(Protocol):
+    """A codec that can put a refused request in another way."""
+
+    def learns(self, request: Request, error: LlmError) -> bool:
+        """Whether `request`, encoded again, differs now in what `error` complained of. At most once for a model."""
         ...

@@ -6,6 +6,7 @@ little, then the status (C sections 6.3 to 6.5, FORMATS section 0: never the sta
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
@@ -90,11 +91,16 @@ MAX_MESSAGE_CHARS = 500
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An error as the provider put it. `names` are its code and type, most telling first."""
+    """An error as the provider put it. `names` are its code and type, most telling first.
+
+    `retry_after_s`: its body tells how long to wait. `kind`: its body leaves no doubt of what it is.
+    """
 
     message: str = ""
     names: Sequence[str] = ()
     request_id: str = ""
+    retry_after_s: float | None = None
+    kind: type[ProviderError] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +119,14 @@ class FailureTable:
             return self._redirect(head, model)
         if status == 408:
             return self._timeout(failure, model, head)
-        kind = self._kind(failure, status)
+        kind = failure.kind or self._kind(failure, status)
         lead, hint = (text.format(**self._facts(model)) for text in _LEADS[kind])
         error = kind(
             _sentence(lead, failure.message, status),
             provider=self.provider,
             model=model,
             hint=hint,
-            retry_after_s=retry_after_s(head) if head else None,
+            retry_after_s=_delay_s(failure, kind, head),
             status=status,
             code=code,
             request_id=failure.request_id,
@@ -163,6 +169,21 @@ class FailureTable:
             hint="Try again.",
             retry_after_s=retry_after_s(head) if head else None,
         )
+
+
+# Please try again in 1.146s. / Please retry in 48.9s. / try again in 84ms
+_WORDED_DELAY = re.compile(r"(?:try again|retry) in (\d+(?:\.\d+)?)\s*(ms|s|m)\b", re.IGNORECASE)
+_UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0}
+
+
+def _delay_s(failure: Failure, kind: type[ProviderError], head: ReplyHead | None) -> float | None:
+    """How long to wait, as the headers, the body or its words tell."""
+    told = retry_after_s(head) if head else None
+    told = failure.retry_after_s if told is None else told
+    if told is not None or kind is not RateLimitError:
+        return told
+    found = _WORDED_DELAY.search(failure.message)
+    return float(found[1]) * _UNIT_S[found[2].lower()] if found else None
 
 
 def retry_after_s(head: ReplyHead) -> float | None:

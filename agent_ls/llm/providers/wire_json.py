@@ -21,9 +21,9 @@ def parse_object(text: str | bytes) -> JsonObject | None:
     return _parsed(text, unmended="")
 
 
-def parse_event(text: str) -> JsonObject | None:
-    """As parse_object, but `delta` is as it came: a surrogate pair may be cut between two of them (PieceJoiner)."""
-    return _parsed(text, unmended="delta")
+def parse_event(text: str, unmended: str = "delta") -> JsonObject | None:
+    """As parse_object, but one member is as it came: a surrogate pair may be cut between two of them (PieceJoiner)."""
+    return _parsed(text, unmended=unmended)
 
 
 def _parsed(text: str | bytes, unmended: str) -> JsonObject | None:

@@ -14,15 +14,20 @@ from hypothesis import strategies as st
 
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.providers.base import Codec, ReplyHead
-from tests.support.codec_runs import ANTHROPIC, HEAD, OPENAI, ask, events_of
+from tests.support.codec_runs import ANTHROPIC, CHAT, HEAD, OPENAI, ask, events_of
 
-CODECS = [pytest.param(ANTHROPIC, id="anthropic"), pytest.param(OPENAI, id="openai")]
+CODECS = [
+    pytest.param(ANTHROPIC, id="anthropic"),
+    pytest.param(OPENAI, id="openai"),
+    pytest.param(CHAT, id="chat"),
+]
 
 KEYS = [
     "type", "index", "delta", "content_block", "message", "usage", "text", "thinking", "partial_json", "signature",
     "error", "item", "output_index", "response", "output", "status", "content", "summary", "arguments", "input",
     "id", "call_id", "name", "stop_reason", "stop_details", "citation", "incomplete_details", "iterations", "code",
-    "input_tokens", "output_tokens_details", "annotations", "summary_index",
+    "input_tokens", "output_tokens_details", "annotations", "summary_index", "choices", "finish_reason", "tool_calls",
+    "function", "reasoning", "reasoning_details", "reasoning_content", "refusal", "prompt_tokens", "cost",
 ]  # fmt: skip
 TYPES = [
     "message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta",
@@ -70,7 +75,15 @@ def event(source: random.Random) -> dict[str, Any]:
         key: anything(source, 2) for key in ("delta", "content_block", "item", "message", "response", "usage")
     }
     index = source.choice([0, 0, 1, 2, None])
-    return {"type": source.choice(TYPES[:19]), "index": index, "output_index": index, **inner}
+    choice = {"index": index, "delta": inner["delta"], "finish_reason": source.choice(["", None, "stop"])}
+    choices = [choice, *([anything(source, 3)] if source.random() < 0.2 else [])]
+    return {
+        "type": source.choice(TYPES[:19]),
+        "index": index,
+        "output_index": index,
+        "choices": choices,
+        **inner,
+    }
 
 
 def assert_writable(values: Sequence[Any]) -> None:

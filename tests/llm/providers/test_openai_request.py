@@ -23,7 +23,7 @@ from agent_ls.llm.messages import (
 )
 from agent_ls.llm.providers.base import ModelFacts, Thinking
 from agent_ls.llm.providers.openai_responses import OpenAIResponsesCodec
-from agent_ls.llm.providers.openai_responses.strict import fits_strict
+from agent_ls.llm.providers.strict import fits_strict
 from agent_ls.llm.requests import NamedToolChoice, Request, ToolChoice, ToolDefinition
 from tests.support.codec_runs import body_of
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,34 +14,20 @@ from agent_ls.llm.providers.base import Codec, ReplyHead
 from agent_ls.llm.providers.wire_json import arguments_object
 from agent_ls.llm.requests import Request, Response
 from tests.support.codec_runs import ANTHROPIC, HEAD, OPENAI, ask, body_of, cut, events_of, response_of
+from tests.support.recordings import FOLDER, NEEDS_RECORDINGS, recordings, same, wire_bytes
 
-FOLDER = Path(__file__).resolve().parents[3].parent / "shared" / "wire"
 CODECS = {"anthropic": ANTHROPIC, "openai-responses": OPENAI}
 TERMINAL = ("message_stop", "response.completed", "response.incomplete", "response.failed")
 
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the recordings are not beside the repository")
+pytestmark = NEEDS_RECORDINGS
 
 
 def entries(*kinds: str) -> list[Any]:
-    if not FOLDER.is_dir():
-        return []
-    files = json.loads((FOLDER / "manifest.json").read_text(encoding="utf-8"))["files"]
-    return [pytest.param(f, id=f["id"]) for f in files if f["provider"] in CODECS and f["kind"] in kinds]
+    return recordings(CODECS, *kinds)
 
 
 STREAMS = [p for p in entries("anthropic", "responses") if "error" not in p.values[0]["facts"]]
 FAILED = [p for p in entries("anthropic", "responses") if "error" in p.values[0]["facts"]]
-
-
-def wire_bytes(entry: dict[str, Any]) -> bytes:
-    """The recording as a server would have sent it: some recorders dropped names and blank lines."""
-    data: bytes = (FOLDER / entry["file"]).read_bytes()
-    if entry["framing"] == "sse":
-        return data
-    lines = [
-        line.removeprefix(b"data: ") for line in data.split(b"\n") if line.startswith((b"data: {", b"{"))
-    ]
-    return b"".join(b"data: " + line + b"\n\n" for line in lines)
 
 
 def answers(data: bytes) -> Iterator[bytes]:
@@ -55,13 +39,6 @@ def answers(data: bytes) -> Iterator[bytes]:
         if payload.startswith(b"{") and json.loads(payload)["type"] in TERMINAL:
             yield b"".join(part)
             part = []
-
-
-def same(found: str, fact: Any) -> bool:
-    """Long texts stand in the manifest as their hash."""
-    if isinstance(fact, dict) and "sha256" in fact:
-        fact, found = fact["sha256"], hashlib.sha256(found.encode()).hexdigest()
-    return bool(found == fact)
 
 
 def check(response: Response, facts: dict[str, Any]) -> None:

@@ -8,7 +8,9 @@ from typing import Self
 
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import (
+    AudioPart,
     ContentPart,
+    DocumentPart,
     ImagePart,
     JsonObject,
     JsonValue,
@@ -113,6 +115,12 @@ def _user(message: Message) -> list[JsonObject]:
                 blocks.append(_image(part))
             case ToolResultPart():
                 blocks.append(_result(part))
+            case DocumentPart():
+                blocks.append(_document(part))
+            case AudioPart():
+                raise ConfigurationError(
+                    f"{NAME} does not take sounds", provider=NAME, hint="Attach a transcript of it."
+                )
             case _:
                 pass  # other parts do not stand in a user's message
     return blocks
@@ -148,6 +156,26 @@ def _image(image: ImagePart) -> JsonObject:
     data = base64.b64encode(image.data).decode("ascii")
     media_type = image.media_type or "image/png"
     return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
+
+
+def _document(document: DocumentPart) -> JsonObject:
+    title = {"title": document.name} if document.name else {}
+    source: JsonObject
+    if document.data is None:
+        source = {"type": "url", "url": document.url}
+    elif document.media_type == "application/pdf":
+        data = base64.b64encode(document.data).decode("ascii")
+        source = {"type": "base64", "media_type": document.media_type, "data": data}
+    elif document.media_type.startswith("text/"):
+        text = document.data.decode("utf-8", "replace")
+        source = {"type": "text", "media_type": "text/plain", "data": text}
+    else:
+        raise ConfigurationError(
+            f"{NAME} does not take documents of type {document.media_type}",
+            provider=NAME,
+            hint="Convert it to PDF or plain text.",
+        )
+    return {"type": "document", "source": source, **title}
 
 
 def _is_refused(image: ImagePart) -> bool:

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.anthropic.errors import NAME
 from agent_ls.llm.providers.anthropic.history import CACHE_MARK, AnthropicHistory
 from agent_ls.llm.providers.base import ModelFacts, WireRequest
 from agent_ls.llm.providers.options import merged, string_list
 from agent_ls.llm.providers.wire_json import encode_body
-from agent_ls.llm.requests import NamedToolChoice, Request, ToolChoice
+from agent_ls.llm.requests import NamedToolChoice, Request
 
 PATH = "/v1/messages"
 
@@ -46,8 +47,9 @@ def encode_request(
         "max_tokens": request.max_output_tokens or facts.max_output_tokens,
         **({"stream": True} if stream else {}),
         **_system(history, auto_cache=auto_cache),
-        **_tools(request, auto_cache=auto_cache),
-        **_reasoning(request, facts, history),
+        **_tools(request, facts, auto_cache=auto_cache),
+        **_sampling(request),
+        **_output(request, facts, history),
         **({"cache_control": CACHE_MARK} if auto_cache else {}),
     }
     whole = merged(body, {key: value for key, value in options.items() if key not in _OWN_OPTIONS})
@@ -69,7 +71,7 @@ def _system(history: AnthropicHistory, *, auto_cache: bool) -> JsonObject:
     return {"system": [{"type": "text", "text": text, "cache_control": CACHE_MARK}] if auto_cache else text}
 
 
-def _tools(request: Request, *, auto_cache: bool) -> JsonObject:
+def _tools(request: Request, facts: ModelFacts, *, auto_cache: bool) -> JsonObject:
     if not request.tools:
         return {}
     tools: list[JsonObject] = [
@@ -78,10 +80,18 @@ def _tools(request: Request, *, auto_cache: bool) -> JsonObject:
     ]
     if auto_cache:
         tools[-1] = {**tools[-1], "cache_control": CACHE_MARK}
-    return {"tools": tools, **_tool_choice(request.tool_choice)}
+    return {"tools": tools, **_tool_choice(request, facts)}
 
 
-def _tool_choice(choice: ToolChoice) -> JsonObject:
+def _tool_choice(request: Request, facts: ModelFacts) -> JsonObject:
+    choice = request.tool_choice
+    if choice not in ("auto", "none") and not facts.forces_tools:
+        raise ConfigurationError(
+            f"{request.model} cannot be told that it must call a tool",
+            provider=NAME,
+            model=request.model,
+            hint="Ask for the call in words, with the tool choice auto, or choose another model.",
+        )
     match choice:
         case "auto":
             return {}
@@ -91,6 +101,25 @@ def _tool_choice(choice: ToolChoice) -> JsonObject:
             return {"tool_choice": {"type": "any"}}
         case NamedToolChoice(name):
             return {"tool_choice": {"type": "tool", "name": name}}
+
+
+def _sampling(request: Request) -> JsonObject:
+    told: dict[str, JsonValue] = {
+        "temperature": request.temperature,
+        "top_p": request.top_p,
+        "stop_sequences": [*request.stop_sequences] or None,
+    }
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _output(request: Request, facts: ModelFacts, history: AnthropicHistory) -> JsonObject:
+    """`thinking`, and `output_config` with the effort and the format of the answer."""
+    told = _reasoning(request, facts, history)
+    if request.response_format is None:
+        return told
+    config = told.get("output_config", {})
+    shape: JsonObject = {"type": "json_schema", "schema": request.response_format.schema}
+    return {**told, "output_config": {**(config if isinstance(config, Mapping) else {}), "format": shape}}
 
 
 def _reasoning(request: Request, facts: ModelFacts, history: AnthropicHistory) -> JsonObject:

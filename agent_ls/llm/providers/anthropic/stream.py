@@ -110,7 +110,7 @@ class AnthropicStream:
                 return ()
         return (ProviderEvent(mended_object(event)),)
 
-    def close(self) -> None:
+    def close(self) -> Sequence[StreamEvent]:
         if not self._is_finished:
             raise StreamError(
                 "the connection to anthropic ended in the middle of the answer",
@@ -118,6 +118,7 @@ class AnthropicStream:
                 model=self._model,
                 hint="Send again; what arrived is kept.",
             )
+        return ()
 
     def _message_start(self, message: JsonObject) -> Sequence[StreamEvent]:
         self._count(object_at(message, "usage"))

@@ -11,8 +11,11 @@ import base64
 from collections.abc import Sequence
 from typing import Self
 
+from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import (
+    AudioPart,
     ContentPart,
+    DocumentPart,
     ImagePart,
     JsonObject,
     JsonValue,
@@ -73,16 +76,32 @@ def _content(message: Message) -> list[JsonObject]:
                 content.append({"type": "input_text", "text": text})
             case ImagePart():
                 content.append(_image(part))
+            case DocumentPart():
+                content.append(_document(part))
+            case AudioPart():
+                raise ConfigurationError(
+                    f"{NAME} does not take sounds here", provider=NAME, hint="Attach a transcript of it."
+                )
             case _:
                 pass  # other parts do not stand in a user's message
     return content
 
 
 def _image(image: ImagePart) -> JsonObject:
-    if image.data is None:
-        return {"type": "input_image", "image_url": image.url}
-    data = base64.b64encode(image.data).decode("ascii")
-    return {"type": "input_image", "image_url": f"data:{image.media_type or 'image/png'};base64,{data}"}
+    detail = {"detail": image.detail} if image.detail else {}
+    url = image.url if image.data is None else _data_url(image.data, image.media_type or "image/png")
+    return {"type": "input_image", "image_url": url, **detail}
+
+
+def _document(document: DocumentPart) -> JsonObject:
+    if document.data is None:
+        return {"type": "input_file", "file_url": document.url}
+    data = _data_url(document.data, document.media_type)
+    return {"type": "input_file", "filename": document.name or "document.pdf", "file_data": data}
+
+
+def _data_url(data: bytes, media_type: str) -> str:
+    return f"data:{media_type};base64,{base64.b64encode(data).decode('ascii')}"
 
 
 def _result(part: ToolResultPart, *, is_custom: bool) -> JsonObject:
@@ -117,7 +136,7 @@ def _assistant(message: Message, model: str) -> list[JsonObject]:
 
 def _own(part: ContentPart, model: str) -> JsonObject | None:
     """The item to send back unchanged; None when another provider or model made it (U4)."""
-    origin = None if isinstance(part, ImagePart | ToolResultPart) else part.origin
+    origin = part.origin if isinstance(part, TextPart | ReasoningPart | ToolCallPart | OpaquePart) else None
     if origin is None or origin.provider != NAME or origin.model != model:
         return None
     if isinstance(part, ToolCallPart) and origin.raw.get("type") == "function_call":
@@ -139,7 +158,7 @@ def _plain(part: ContentPart) -> Sequence[JsonObject]:
                     "arguments": _arguments(arguments),
                 }
             ]
-        case TextPart() | ImagePart() | ReasoningPart() | ToolResultPart() | OpaquePart():
+        case _:  # empty text, and what is not the model's or not ours
             return []
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.base import ModelFacts, WireRequest
 from agent_ls.llm.providers.openai_responses.errors import NAME
 from agent_ls.llm.providers.openai_responses.history import ResponsesHistory
-from agent_ls.llm.providers.openai_responses.strict import fits_strict
 from agent_ls.llm.providers.options import merged
+from agent_ls.llm.providers.strict import fits_strict
 from agent_ls.llm.providers.wire_json import encode_body
-from agent_ls.llm.requests import NamedToolChoice, Request, ToolChoice, ToolDefinition
+from agent_ls.llm.requests import JsonFormat, NamedToolChoice, Request, ToolChoice, ToolDefinition
 
 PATH = "/responses"
+MIN_OUTPUT_TOKENS = 16  # the service refuses less
 
 
 def encode_request(
@@ -25,7 +27,8 @@ def encode_request(
         **({"instructions": instructions} if instructions else {}),
         **_tools(request),
         **_reasoning(request, facts),
-        **({"max_output_tokens": request.max_output_tokens} if request.max_output_tokens else {}),
+        **_limits(request),
+        **_format(request.response_format),
         **({"prompt_cache_key": request.cache_key} if request.cache_key else {}),
         "store": False,
     }
@@ -61,6 +64,32 @@ def _tool_choice(choice: ToolChoice) -> JsonObject:
             return {"tool_choice": {"type": "function", "name": name}}
         case word:
             return {"tool_choice": word}
+
+
+def _limits(request: Request) -> JsonObject:
+    if request.stop_sequences:
+        raise ConfigurationError(
+            f"{NAME} knows no stop sequences here", provider=NAME, hint="Cut the text when it has come."
+        )
+    told: dict[str, JsonValue] = {
+        "max_output_tokens": request.max_output_tokens and max(request.max_output_tokens, MIN_OUTPUT_TOKENS),
+        "temperature": request.temperature,
+        "top_p": request.top_p,
+    }
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _format(wanted: JsonFormat | None) -> JsonObject:
+    if wanted is None:
+        return {}
+    strict = wanted.strict and fits_strict(wanted.schema)
+    schema: JsonObject = {
+        "type": "json_schema",
+        "name": wanted.name,
+        "schema": wanted.schema,
+        "strict": strict,
+    }
+    return {"text": {"format": schema}}
 
 
 def _reasoning(request: Request, facts: ModelFacts) -> JsonObject:

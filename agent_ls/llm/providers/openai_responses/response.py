@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from agent_ls.llm.errors import StreamError
 from agent_ls.llm.messages import (
@@ -20,15 +19,13 @@ from agent_ls.llm.messages import (
 )
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.openai_responses.errors import NAME, response_error
+from agent_ls.llm.providers.rates import openai_rate_limit
 from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, parse_object, text_at, valid_text
-from agent_ls.llm.requests import FinishKind, FinishReason, RateLimit, Request, Response, Usage
+from agent_ls.llm.requests import FinishKind, FinishReason, Request, Response, Usage
 
 _INCOMPLETE: Mapping[str, FinishKind] = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 CALL_TYPES = ("function_call", "custom_tool_call")
-
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
-_UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def decode_response(request: Request, head: ReplyHead, body: bytes) -> Response:
@@ -57,7 +54,7 @@ def decode_response(request: Request, head: ReplyHead, body: bytes) -> Response:
         ),
         usage=usage(object_at(wire, "usage")),
         warnings=tuple(cut_warning(text_at(item, "name")) for item in items if is_cut_call(item)),
-        rate_limit=rate_limit(head),
+        rate_limit=openai_rate_limit(head),
         raw=wire,
     )
 
@@ -140,30 +137,3 @@ def usage(wire: JsonObject) -> Usage:
         cache_read_tokens=int_at(sent, "cached_tokens"),
         cache_write_tokens=int_at(sent, "cache_write_tokens"),
     )
-
-
-def rate_limit(head: ReplyHead) -> RateLimit | None:
-    """From the `x-ratelimit-*` headers; None when there are none. Resets are told as `6m0s`."""
-    prefix = "x-ratelimit-"
-    told = {key.removeprefix(prefix): value for key, value in head.headers.items() if key.startswith(prefix)}
-    if not told:
-        return None
-    resets = [_duration_s(told[key]) for key in ("reset-tokens", "reset-requests") if key in told]
-    return RateLimit(
-        remaining_requests=_count(told.get("remaining-requests", "")),
-        remaining_tokens=_count(told.get("remaining-tokens", "")),
-        reset_s=_latest(resets),
-    )
-
-
-def _count(text: str) -> int | None:
-    return int(text) if text.isdecimal() else None
-
-
-def _duration_s(text: str) -> float | None:
-    found = _DURATION.findall(text)
-    return sum(float(number) * _UNIT_S[unit] for number, unit in found) if found else None
-
-
-def _latest(seconds: Iterable[float | None]) -> float | None:
-    return max((value for value in seconds if value is not None), default=None)

@@ -20,9 +20,9 @@ from agent_ls.llm.providers.openai_responses.response import (
     is_cut_call,
     is_refusal,
     item_part,
-    rate_limit,
     usage,
 )
+from agent_ls.llm.providers.rates import openai_rate_limit
 from agent_ls.llm.providers.wire_json import (
     PieceJoiner,
     int_at,
@@ -116,7 +116,7 @@ class ResponsesStream:
         out, self._out = self._out, []
         return out
 
-    def close(self) -> None:
+    def close(self) -> Sequence[StreamEvent]:
         if not self._is_finished:
             raise StreamError(
                 "the connection to openai ended in the middle of the answer",
@@ -124,6 +124,7 @@ class ResponsesStream:
                 model=self._model,
                 hint="Send again; what arrived is kept.",
             )
+        return ()
 
     def _event(self, kind: str, event: JsonObject) -> None:
         index = int_at(event, "output_index") or 0
@@ -289,5 +290,5 @@ class ResponsesStream:
         reason = finish_reason(response, has_calls=self._has_calls, has_refusal=self._has_refusal)
         counted = usage(object_at(response, "usage"))
         self._out.append(
-            StreamFinish(reason, counted, response, tuple(self._warnings), rate_limit(self._head))
+            StreamFinish(reason, counted, response, tuple(self._warnings), openai_rate_limit(self._head))
         )

@@ -1,4 +1,4 @@
-"""Whether a tool's schema fits the strict subset of the Responses API; it changes no schema."""
+"""Whether a schema fits the strict subset of OpenAI's APIs; it changes no schema."""
 
 from __future__ import annotations
 

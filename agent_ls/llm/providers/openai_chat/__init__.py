@@ -1,0 +1,116 @@
+"""Chat Completions, the wire of compatible servers: one codec for all of them, a row of a table for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from agent_ls.llm.errors import LlmError, StreamError
+from agent_ls.llm.messages import Message, Role
+from agent_ls.llm.providers.base import FactsLookup, ListedModel, ReplyHead, StreamDecoder, WireRequest
+from agent_ls.llm.providers.histories import Histories
+from agent_ls.llm.providers.openai_chat.errors import body_error, http_error, refuses_tools
+from agent_ls.llm.providers.openai_chat.history import ChatHistory
+from agent_ls.llm.providers.openai_chat.models import PATH as MODELS_PATH
+from agent_ls.llm.providers.openai_chat.models import listed_models
+from agent_ls.llm.providers.openai_chat.request import encode_request
+from agent_ls.llm.providers.openai_chat.response import as_chunk
+from agent_ls.llm.providers.openai_chat.servers import SERVERS
+from agent_ls.llm.providers.openai_chat.stream import ChatStream, Reading
+from agent_ls.llm.providers.parts import ended_parts
+from agent_ls.llm.providers.wire_json import parse_object
+from agent_ls.llm.requests import Request, Response
+from agent_ls.llm.stream import StreamFinish, StreamStart
+
+
+class ChatCodec:
+    """A Codec (see the seam) for one of SERVERS.
+
+    A model that cannot call tools is spoken to by the text protocol (text_tools.py): when the catalogue or the option
+    `text_tools` says so, and, once its server has refused tools, for as long as this codec lives.
+    """
+
+    def __init__(self, provider: str, facts: FactsLookup, *, text_tools: bool = False) -> None:
+        self._provider = provider
+        self._server = SERVERS[provider]
+        self._facts = facts
+        self._text_tools = text_tools
+        self._toolless: set[str] = set()
+        self._native = Histories(lambda model: ChatHistory(provider, self._server, model, textual=False))
+        self._textual = Histories(lambda model: ChatHistory(provider, self._server, model, textual=True))
+
+    @property
+    def name(self) -> str:
+        return self._provider
+
+    @property
+    def default_base_url(self) -> str:
+        return self._server.base_url
+
+    def authorization(self, secret: str) -> Mapping[str, str]:
+        return {"authorization": f"Bearer {secret}"} if secret else {}
+
+    def encode(self, request: Request, *, stream: bool) -> WireRequest:
+        textual = self._is_textual(request)
+        history = (self._textual if textual else self._native).of(request)
+        return encode_request(self._provider, self._server, request, history, textual=textual, stream=stream)
+
+    def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
+        wire = parse_object(body)
+        if wire is None or not ("choices" in wire or wire.get("error")):
+            raise StreamError(
+                f"{self._provider} answered with something that is no answer",
+                provider=self._provider,
+                model=request.model,
+                hint="Check that the base URL speaks Chat Completions.",
+            )
+        if wire.get("error"):
+            raise body_error(self._provider, request.model, wire)
+        decoder = ChatStream(request, head, self._reading(request))
+        events = [*decoder.chunk(as_chunk(wire)), *decoder.close()]
+        start = next(event for event in events if isinstance(event, StreamStart))
+        finish = next(event for event in events if isinstance(event, StreamFinish))
+        return Response(
+            id=start.response_id,
+            provider=self._provider,
+            model=start.model or request.model,
+            message=Message(Role.ASSISTANT, ended_parts(events)),
+            finish_reason=finish.finish_reason,
+            usage=finish.usage,
+            warnings=finish.warnings,
+            rate_limit=finish.rate_limit,
+            raw=wire,
+        )
+
+    def stream_decoder(self, request: Request, head: ReplyHead) -> StreamDecoder:
+        return ChatStream(request, head, self._reading(request))
+
+    def decode_error(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
+        return http_error(self._provider, request.model, head, body)
+
+    def learns(self, request: Request, error: LlmError) -> bool:
+        if not request.tools or self._is_textual(request) or not refuses_tools(error):
+            return False
+        self._toolless.add(request.model)
+        return True
+
+    @property
+    def models_path(self) -> str:
+        return MODELS_PATH
+
+    def models_headers(self) -> Mapping[str, str]:
+        return {}
+
+    def decode_models(self, body: bytes) -> Sequence[ListedModel]:
+        return listed_models(body)
+
+    def _reading(self, request: Request) -> Reading:
+        offered = tuple(tool.name for tool in request.tools) if request.tool_choice != "none" else ()
+        return Reading(self._provider, offered, textual=self._is_textual(request))
+
+    def _is_textual(self, request: Request) -> bool:
+        """A history with calls is told in text, too, when there are no tools any more to call."""
+        asked = request.provider_options.get(self._provider, {}).get("text_tools")
+        if isinstance(asked, bool):
+            return asked
+        is_known = request.model in self._toolless or not self._facts(request.model).calls_tools
+        return self._text_tools or is_known

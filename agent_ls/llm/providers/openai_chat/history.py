@@ -1,0 +1,224 @@
+"""The conversation as Chat Completions messages.
+
+Reasoning goes back where the server wants it: `reasoning_details` as they came, `reasoning_content` only with the calls
+of the current turn, which begins at the user's last message (FORMATS section 4).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from agent_ls.llm.errors import ConfigurationError
+from agent_ls.llm.messages import (
+    AudioPart,
+    DocumentPart,
+    ImagePart,
+    JsonObject,
+    Message,
+    OpaquePart,
+    Origin,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+from agent_ls.llm.providers.openai_chat.servers import Server
+from agent_ls.llm.providers.openai_chat.text_tools import printed_call, printed_result
+from agent_ls.llm.providers.wire_json import arguments_object, encode_json, parse_object
+
+_SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A message as JSON. `without_thoughts` is used when the turn it belongs to is over; "" is the same as `whole`."""
+
+    whole: bytes
+    without_thoughts: bytes = b""
+
+
+class ChatHistory:
+    """A History. `system` are the texts that stand outside of the messages; `textual`: by the text protocol."""
+
+    def __init__(self, provider: str, server: Server, model: str, *, textual: bool) -> None:
+        self.system: list[str] = []
+        self._provider = provider
+        self._server = server
+        self._model = model
+        self._textual = textual
+        self._sent: list[_Sent] = []
+        self._turn = 0  # where the current turn begins
+
+    def copy(self) -> Self:
+        other = type(self)(self._provider, self._server, self._model, textual=self._textual)
+        other.system = [*self.system]
+        other._sent = [*self._sent]
+        other._turn = self._turn
+        return other
+
+    def add(self, message: Message) -> None:
+        match message.role:
+            case Role.SYSTEM | Role.DEVELOPER if not self._sent:
+                self.system += [message.text] if message.text else []
+            case Role.SYSTEM | Role.DEVELOPER:
+                self._put({"role": self._server.system_role, "content": message.text})
+            case Role.USER:
+                content = self._content(message)
+                if content:
+                    self._turn = len(self._sent)
+                    self._put({"role": "user", "content": content})
+            case Role.ASSISTANT:
+                self._answer(message)
+            case Role.TOOL:
+                self._results([part for part in message.parts if isinstance(part, ToolResultPart)])
+
+    @property
+    def messages(self) -> Sequence[bytes]:
+        return [
+            sent.without_thoughts or sent.whole if at < self._turn else sent.whole
+            for at, sent in enumerate(self._sent)
+        ]
+
+    def _put(self, message: JsonObject, without_thoughts: JsonObject | None = None) -> None:
+        lesser = encode_json(without_thoughts) if without_thoughts is not None else b""
+        self._sent.append(_Sent(encode_json(message), lesser))
+
+    # --- the user's
+
+    def _content(self, message: Message) -> str | list[JsonObject]:
+        """A plain string where there is only text: older servers know nothing else."""
+        parts = [part for part in map(self._part, message.parts) if part is not None]
+        if all(part["type"] == "text" for part in parts):
+            return "\n\n".join(str(part["text"]) for part in parts)
+        return parts
+
+    def _part(self, part: object) -> JsonObject | None:
+        match part:
+            case TextPart(text) if text.strip():
+                return {"type": "text", "text": text}
+            case ImagePart():
+                return _image(part)
+            case DocumentPart(data) if data is not None:
+                name = part.name or "document.pdf"
+                return {
+                    "type": "file",
+                    "file": {"filename": name, "file_data": _data_url(data, part.media_type)},
+                }
+            case AudioPart(data) if data is not None:
+                sound = {"data": _base64(data), "format": _audio_format(part.media_type)}
+                return {"type": "input_audio", "input_audio": sound}
+            case DocumentPart() | AudioPart():
+                raise ConfigurationError(
+                    f"{self._server.title} takes documents and sounds as data only, not by their address",
+                    provider=self._provider,
+                    hint="Load the file and attach its bytes.",
+                )
+        return None  # other parts do not stand in a user's message
+
+    # --- the model's
+
+    def _answer(self, message: Message) -> None:
+        calls = message.tool_calls
+        text = message.text
+        if self._textual:
+            text = "\n".join([*([text] if text else []), *map(printed_call, calls)])
+            calls = ()
+        body: dict[str, Any] = {"role": "assistant", "content": text}
+        if calls:
+            body["tool_calls"] = [self._call(call) for call in calls]
+        for part in message.parts:
+            if isinstance(part, OpaquePart) and (own := self._own(part.origin)) and "extra_content" in own:
+                body["extra_content"] = own["extra_content"]
+        thoughts = self._thoughts(message)
+        if not (text or calls):
+            return  # thoughts alone are refused
+        without = body if thoughts and self._server.replay == "content" else None
+        if self._server.replay == "content" and not calls:
+            thoughts = {}
+        self._put({**body, **thoughts}, without)
+
+    def _call(self, call: ToolCallPart) -> JsonObject:
+        own = {} if call.origin is None else self._own(call.origin)
+        function = {"name": call.name, "arguments": _arguments(call.arguments)}
+        return {**own, "id": self._id(call.id), "type": "function", "function": function}
+
+    def _thoughts(self, message: Message) -> dict[str, Any]:
+        raws = [
+            self._own(part.origin)
+            for part in message.parts
+            if isinstance(part, ReasoningPart) and part.origin
+        ]
+        if self._server.replay == "details":
+            details = [item for raw in raws for item in _items(raw.get("reasoning_details"))]
+            return {"reasoning_details": details} if details else {}
+        if self._server.replay == "content":
+            texts = [str(raw["reasoning_content"]) for raw in raws if "reasoning_content" in raw]
+            return {"reasoning_content": "".join(texts)} if texts else {}
+        return {}
+
+    def _own(self, origin: Origin) -> JsonObject:
+        """What this provider's model sent and gets back; empty after a change of either (U4)."""
+        is_own = origin.provider == self._provider and origin.model == self._model
+        return origin.raw if is_own else {}
+
+    # --- results
+
+    def _results(self, results: Sequence[ToolResultPart]) -> None:
+        if self._textual:
+            text = "\n".join(map(printed_result, results))
+            self._put({"role": "user", "content": _with_images(text, results)})
+            return
+        for result in results:
+            # The wire has no error flag: the text must say it.
+            is_unmarked = result.is_error and not result.content.lower().startswith("error")
+            content = f"Error: {result.content}" if is_unmarked else result.content
+            self._put({"role": "tool", "tool_call_id": self._id(result.tool_call_id), "content": content})
+        if any(result.images for result in results):  # a result is text only
+            self._put({"role": "user", "content": _with_images("The images of the results above:", results)})
+
+    def _id(self, call_id: str) -> str:
+        if not self._server.short_ids or _SHORT_ID.fullmatch(call_id):
+            return call_id
+        return hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:9]
+
+
+def _with_images(text: str, results: Sequence[ToolResultPart]) -> str | list[JsonObject]:
+    images = [_image(image) for result in results for image in result.images]
+    return [{"type": "text", "text": text}, *images] if images else text
+
+
+def _image(image: ImagePart) -> JsonObject:
+    url = image.url if image.data is None else _data_url(image.data, image.media_type or "image/png")
+    detail = {"detail": image.detail} if image.detail else {}
+    return {"type": "image_url", "image_url": {"url": url, **detail}}
+
+
+def _data_url(data: bytes, media_type: str) -> str:
+    return f"data:{media_type};base64,{_base64(data)}"
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+def _audio_format(media_type: str) -> str:
+    return {"audio/mpeg": "mp3", "audio/x-wav": "wav"}.get(media_type, media_type.removeprefix("audio/"))
+
+
+def _arguments(arguments: str) -> str:
+    """The text as the model wrote it; `{}` for what is no JSON object (the model has been told so in the result)."""
+    return (
+        arguments
+        if parse_object(arguments) is not None
+        else encode_json(arguments_object(arguments)).decode()
+    )
+
+
+def _items(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

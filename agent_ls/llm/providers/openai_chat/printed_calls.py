@@ -1,0 +1,226 @@
+"""Tool calls that a model prints as text, because its server does not read them or it knows no other way.
+
+Forms that models were trained on, each as an example:
+
+    <tool_call>{"name": "glob", "arguments": {"pattern": "*.py"}}</tool_call>
+    <tool_call><function=glob><parameter=pattern>*.py</parameter></function></tool_call>
+    <function=glob>{"pattern": "*.py"}</function>
+    [TOOL_CALLS][{"name": "glob", "arguments": {"pattern": "*.py"}}]
+    <|python_tag|>{"name": "glob", "parameters": {"pattern": "*.py"}}
+    {"name": "glob", "arguments": {"pattern": "*.py"}}          (as the whole answer, in a ```json fence or not)
+
+A quotation must not become a call: the mark begins a line outside of a code fence, the tool is one of those offered,
+and nothing but calls follows to the end of the answer. Otherwise all of it is text, as it came.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+_MARKS = ("<tool_call>", "<function=", "[TOOL_CALLS]", "<|python_tag|>")
+_LONGEST_MARK = max(map(len, _MARKS))
+_FENCE = "```"
+
+_TAGGED = re.compile(r"<tool_call>\s*(.*?)\s*(?:</tool_call>|\Z)", re.DOTALL)
+_FUNCTION = re.compile(r"<function=([^>\s]+)>\s*(.*?)\s*(?:</function>|\Z)", re.DOTALL)
+_PARAMETER = re.compile(r"<parameter=([^>\s]+)>\n?(.*?)\n?</parameter>", re.DOTALL)
+_FENCED = re.compile(r"```(?:json|tool_call)?\s*(.*?)\s*```", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedCall:
+    """`arguments` is a JSON object as text."""
+
+    name: str
+    arguments: str
+
+
+class PrintedCalls:
+    """Feed it the text of an answer; it gives back what can be shown, and holds back what may be calls.
+
+    `tools` are the names that were offered. `lenient`: text after the calls does not make them a quotation (the text
+    protocol asked for calls in exactly this form, and some models go on and invent results).
+    """
+
+    def __init__(self, tools: Collection[str], *, lenient: bool = False) -> None:
+        self._tools = frozenset(tools)
+        self._lenient = lenient
+        self._held: list[str] = []
+        self._is_holding = False  # from here to the end
+        self._line = ""  # the beginning of the current line, as far as it can be a mark
+        self._is_fenced = False
+        self._has_begun = False
+        self._line_is_open = True  # the beginning of the line has not been told apart yet
+
+    def feed(self, piece: str) -> str:
+        """The text that can be shown now."""
+        if not self._tools:
+            return piece
+        return "".join(map(self._feed_part, piece.splitlines(keepends=True)))
+
+    def close(self) -> tuple[str, list[PrintedCall], bool]:
+        """The rest of the text, the calls, and whether something unfinished was left out."""
+        text = self._line + "".join(self._held)
+        self._line, self._held = "", []
+        if not self._is_holding:
+            return text, [], False
+        calls, rest = _calls(text, self._tools)
+        if calls and (self._lenient or not rest.strip()):
+            return "", calls, bool(rest.strip())
+        if self._lenient and _begins_with_mark(text):
+            return "", [], True  # a call that was cut, or one of no tool: showing its JSON helps nobody
+        return text, [], False
+
+    def _feed_part(self, part: str) -> str:
+        """`part` is a piece of one line, with its end if it has one."""
+        if self._is_holding:
+            self._held.append(part)
+            return ""
+        ends = part.endswith(("\n", "\r"))
+        if not self._line_is_open:
+            self._line_is_open = ends
+            return part
+        line, self._line = self._line + part, ""
+        said = line.lstrip()
+        if not said and not ends:
+            self._line = line
+            return ""
+        if not said:
+            return line
+        if said.startswith(_FENCE):
+            return self._fence(line, said, ends=ends)
+        if not self._is_fenced and self._holds(line, said):
+            return ""
+        may_become = any(mark.startswith(said) for mark in (*_MARKS, _FENCE)) and not ends
+        if may_become and len(said) < _LONGEST_MARK:
+            self._line = line
+            return ""
+        self._has_begun = True
+        self._line_is_open = ends
+        return line
+
+    def _fence(self, line: str, said: str, *, ends: bool) -> str:
+        if not self._has_begun and not self._is_fenced:
+            if not ends:
+                self._line = line  # what kind of fence it is, its whole line tells
+                return ""
+            if said.strip() in (_FENCE, "```json", "```tool_call"):
+                return self._hold(line)
+        self._has_begun = True
+        self._is_fenced = not self._is_fenced
+        self._line_is_open = ends
+        return line
+
+    def _holds(self, line: str, said: str) -> bool:
+        if said.startswith(_MARKS) or (not self._has_begun and said.startswith("{")):
+            self._hold(line)
+            return True
+        return False
+
+    def _hold(self, line: str) -> str:
+        self._is_holding = True
+        self._held.append(line)
+        return ""
+
+
+def _begins_with_mark(text: str) -> bool:
+    return text.lstrip().startswith(_MARKS)
+
+
+def _calls(text: str, tools: frozenset[str]) -> tuple[list[PrintedCall], str]:
+    """The calls that `text` begins with, and what follows them. No calls: `text` is no list of calls."""
+    said = text.strip()
+    if said.startswith("[TOOL_CALLS]"):
+        return _json_calls(said.removeprefix("[TOOL_CALLS]"), tools)
+    if said.startswith("<|python_tag|>"):
+        return _json_calls(said.removeprefix("<|python_tag|>").removesuffix("<|eom_id|>"), tools)
+    if said.startswith(_FENCE):
+        found = _FENCED.match(said)
+        if found is None:
+            return [], said
+        calls, rest = _json_calls(found[1], tools)
+        return calls, rest + said[found.end() :]
+    if said.startswith("{"):
+        return _json_calls(said, tools)
+    return _tagged_calls(said, tools)
+
+
+def _tagged_calls(said: str, tools: frozenset[str]) -> tuple[list[PrintedCall], str]:
+    calls: list[PrintedCall] = []
+    while found := _TAGGED.match(said) or _FUNCTION.match(said):
+        whole = found[0] if found.re is _FUNCTION else found[1]
+        made = _function_call(whole, tools) if whole.startswith("<function=") else _tagged_json(whole, tools)
+        if not made:
+            break
+        calls += made
+        said = said[found.end() :].lstrip()
+    return calls, said
+
+
+def _tagged_json(text: str, tools: frozenset[str]) -> list[PrintedCall]:
+    calls, rest = _json_calls(text, tools)
+    return [] if rest.strip() else calls
+
+
+def _function_call(text: str, tools: frozenset[str]) -> list[PrintedCall]:
+    found = _FUNCTION.match(text)
+    if found is None or found[1] not in tools:
+        return []
+    if found[2].startswith("{") or not found[2]:
+        value = _parsed(found[2] or "{}")
+        return [PrintedCall(found[1], _text(value))] if isinstance(value, dict) else []
+    parameters = {name: _value(text) for name, text in _PARAMETER.findall(found[2])}
+    return [PrintedCall(found[1], _text(parameters))] if parameters else []
+
+
+def _value(text: str) -> Any:
+    """A parameter's value: JSON where it is a number, a word or a structure of it, else the text itself."""
+    value = _parsed(text)
+    return text if value is None or isinstance(value, str) else value
+
+
+def _json_calls(text: str, tools: frozenset[str]) -> tuple[list[PrintedCall], str]:
+    """Objects one after the other, or in one list."""
+    calls: list[PrintedCall] = []
+    rest = text.strip()
+    while rest.startswith(("{", "[")):
+        try:
+            value, end = json.JSONDecoder().raw_decode(rest)
+        except (ValueError, RecursionError):
+            break
+        made = [_json_call(item, tools) for item in (value if isinstance(value, list) else [value])]
+        whole = [call for call in made if call is not None]
+        if len(whole) < len(made) or not made:
+            break
+        calls += whole
+        rest = rest[end:].lstrip(" \t\r\n;,")
+    return calls, rest
+
+
+def _json_call(value: Any, tools: frozenset[str]) -> PrintedCall | None:
+    if not isinstance(value, dict):
+        return None
+    function = value.get("function")
+    inner: dict[str, Any] = function if isinstance(function, dict) else value
+    name = inner.get("name")
+    arguments = next((inner[key] for key in ("arguments", "parameters") if key in inner), None)
+    if not isinstance(name, str) or name not in tools:
+        return None
+    if isinstance(arguments, str):
+        arguments = _parsed(arguments)
+    return PrintedCall(name, _text(arguments)) if isinstance(arguments, dict) else None
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

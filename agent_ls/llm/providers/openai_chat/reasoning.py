@@ -1,0 +1,51 @@
+"""Thoughts in Chat Completions: three fields that hold them, and what of them goes back."""
+
+from __future__ import annotations
+
+from agent_ls.llm.messages import JsonObject, JsonValue
+from agent_ls.llm.providers.wire_json import int_at, mended_object, objects_at, text_at
+
+_JOINED = ("text", "summary", "data")  # pieces of these are joined; all else replaces
+
+
+def reasoning_piece(delta: JsonObject) -> str:
+    """The thought in a delta. Servers that send two fields send the same in both."""
+    for key in ("reasoning_content", "reasoning"):
+        if piece := text_at(delta, key):
+            return piece
+    details = objects_at(delta, "reasoning_details")
+    return "".join(text_at(item, "text") or text_at(item, "summary") for item in details)
+
+
+class ReasoningDetails:
+    """Joins OpenRouter's `reasoning_details` as they stream: items are told apart by type and index."""
+
+    def __init__(self) -> None:
+        self._items: list[dict[str, JsonValue]] = []
+        self._pieces: list[dict[str, list[str]]] = []
+        self._places: dict[tuple[str, int | None, str], int] = {}
+
+    def add(self, delta: JsonObject) -> None:
+        for item in objects_at(delta, "reasoning_details"):
+            key = (text_at(item, "type"), int_at(item, "index"), text_at(item, "id"))
+            at = self._places.setdefault(key, len(self._items))
+            if at == len(self._items):
+                self._items.append({})
+                self._pieces.append({})
+            self._join(at, item)
+
+    def _join(self, at: int, item: JsonObject) -> None:
+        for key, value in item.items():
+            if key in _JOINED and isinstance(value, str):
+                self._pieces[at].setdefault(key, []).append(value)
+            elif value not in (None, "") or key not in self._items[at]:
+                self._items[at][key] = value
+
+    @property
+    def whole(self) -> list[JsonValue]:
+        """The items as an unstreamed answer holds them; empty when there were none."""
+        joined = [
+            {**item, **{key: "".join(texts) for key, texts in pieces.items()}}
+            for item, pieces in zip(self._items, self._pieces, strict=True)
+        ]
+        return [mended_object(item) for item in joined]

@@ -1,0 +1,140 @@
+"""Our request as a Chat Completions request (FORMATS section 4); what a server does otherwise stands in servers.py.
+
+Cache rule: servers find equal prefixes by themselves. OpenRouter passes marks on to Anthropic's models: they stand at
+the end of the system text and of the user's last message, unless `auto_cache = false` is among its options.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from agent_ls.llm.errors import ConfigurationError
+from agent_ls.llm.messages import JsonObject, JsonValue
+from agent_ls.llm.providers.base import WireRequest
+from agent_ls.llm.providers.openai_chat.history import ChatHistory
+from agent_ls.llm.providers.openai_chat.servers import Server
+from agent_ls.llm.providers.openai_chat.text_tools import instructions
+from agent_ls.llm.providers.options import merged
+from agent_ls.llm.providers.strict import fits_strict
+from agent_ls.llm.providers.wire_json import encode_body, encode_json
+from agent_ls.llm.requests import JsonFormat, NamedToolChoice, Request, ToolChoice, ToolDefinition
+
+PATH = "/chat/completions"
+
+_OWN_OPTIONS = ("auto_cache", "text_tools")
+_MARK: JsonObject = {"type": "ephemeral"}
+_CACHING_MODELS = ("anthropic/", "~anthropic/")
+
+
+def encode_request(
+    provider: str, server: Server, request: Request, history: ChatHistory, *, textual: bool, stream: bool
+) -> WireRequest:
+    """`history` is that of the request's messages. `textual`: tools by the text protocol."""
+    options = request.provider_options.get(provider, {})
+    body: dict[str, JsonValue] = {
+        "model": request.model,
+        **({"stream": True} if stream else {}),
+        **({"stream_options": {"include_usage": True}} if stream and server.asks_usage else {}),
+        **({} if textual else _tools(provider, server, request)),
+        **_effort(server, request.reasoning_effort),
+        **_limits(server, request),
+        **_format(server, request.response_format),
+    }
+    whole = merged(body, {key: value for key, value in options.items() if key not in _OWN_OPTIONS})
+    caches = (
+        server.caches and request.model.startswith(_CACHING_MODELS) and options.get("auto_cache") is not False
+    )
+    system = _system(server, request, history, textual=textual, marked=caches)
+    messages = [*history.messages]
+    if caches:
+        messages = _marked(messages)
+    return WireRequest(PATH, {}, encode_body(whole, "messages", [*system, *messages]))
+
+
+def _system(
+    server: Server, request: Request, history: ChatHistory, *, textual: bool, marked: bool
+) -> list[bytes]:
+    asked = [instructions(request.tools, request.tool_choice)] if textual else []
+    described = [_described(request.response_format)] if not server.json_schema else []
+    text = "\n\n".join(part for part in (*history.system, *asked, *described) if part)
+    if not text:
+        return []
+    content: JsonValue = [{"type": "text", "text": text, "cache_control": _MARK}] if marked else text
+    return [encode_json({"role": server.system_role, "content": content})]
+
+
+def _marked(messages: list[bytes]) -> list[bytes]:
+    """With a mark at the end of the last message that may have one."""
+    for at in range(len(messages) - 1, -1, -1):
+        message: dict[str, Any] = json.loads(messages[at])
+        content = message.get("content")
+        if message["role"] not in ("user", "tool") or not content:
+            continue
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        message["content"] = [*parts[:-1], {**parts[-1], "cache_control": _MARK}]
+        return [*messages[:at], encode_json(message), *messages[at + 1 :]]
+    return messages
+
+
+def _tools(provider: str, server: Server, request: Request) -> JsonObject:
+    if not request.tools:
+        return {}
+    choice = _tool_choice(provider, server, request.tool_choice)
+    return {"tools": [_tool(tool) for tool in request.tools], **choice}
+
+
+def _tool(tool: ToolDefinition) -> JsonObject:
+    function: JsonObject = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": function}
+
+
+def _tool_choice(provider: str, server: Server, choice: ToolChoice) -> JsonObject:
+    match choice:
+        case "auto":
+            return {}
+        case NamedToolChoice(name):
+            if server.choice == "words":
+                raise ConfigurationError(
+                    f"{server.title} cannot be told to call one certain tool",
+                    provider=provider,
+                    hint="Offer that tool alone, with the tool choice required.",
+                )
+            return {"tool_choice": {"type": "function", "function": {"name": name}}}
+        case word:
+            return {"tool_choice": word}
+
+
+def _effort(server: Server, effort: str | None) -> JsonObject:
+    if effort is None or server.effort == "none":
+        return {}
+    if server.effort == "reasoning":
+        return {"reasoning": {"enabled": False} if effort == "none" else {"effort": effort}}
+    return {"reasoning_effort": effort}
+
+
+def _limits(server: Server, request: Request) -> JsonObject:
+    told: dict[str, JsonValue] = {
+        server.max_tokens_key: request.max_output_tokens,
+        "temperature": request.temperature,
+        "top_p": request.top_p,
+        "stop": [*request.stop_sequences] or None,
+    }
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _format(server: Server, wanted: JsonFormat | None) -> JsonObject:
+    if wanted is None:
+        return {}
+    if not server.json_schema:
+        return {"response_format": {"type": "json_object"}}
+    strict = {"strict": True} if wanted.strict and fits_strict(wanted.schema) else {}
+    schema: JsonObject = {"name": wanted.name, "schema": wanted.schema, **strict}
+    return {"response_format": {"type": "json_schema", "json_schema": schema}}
+
+
+def _described(wanted: JsonFormat | None) -> str:
+    """The schema in words, for a server that only knows that the answer is JSON."""
+    if wanted is None:
+        return ""
+    return f"Answer with one JSON object that fits this JSON Schema: {json.dumps(wanted.schema, ensure_ascii=False)}"

@@ -1,0 +1,64 @@
+"""Finish reasons and usage of Chat Completions as our values, and a whole answer as a stream of one piece."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from agent_ls.llm.messages import JsonObject
+from agent_ls.llm.providers.wire_json import int_at, object_at, text_at
+from agent_ls.llm.requests import FinishKind, FinishReason, Usage
+
+_FINISHES: Mapping[str, FinishKind] = {
+    "stop": "stop",
+    "eos": "stop",
+    "length": "length",
+    "model_length": "length",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "content_filter": "content_filter",
+    "error": "error",
+}
+
+
+def finish_reason(raw: str, *, has_calls: bool, has_refusal: bool) -> FinishReason:
+    """Some servers say "stop" although calls were made, or nothing at all: the calls are trusted."""
+    kind = _FINISHES.get(raw, "other" if raw else "stop")
+    if has_refusal and kind == "stop":
+        return FinishReason("content_filter", "refusal")
+    if kind in ("stop", "tool_calls"):
+        kind = "tool_calls" if has_calls else "stop"
+    return FinishReason(kind, raw)
+
+
+def usage(wire: JsonObject) -> Usage:
+    """Cached tokens are part of the prompt's, reasoning of the completion's: counts are taken as they stand."""
+    sent, made = object_at(wire, "prompt_tokens_details"), object_at(wire, "completion_tokens_details")
+    cached = (
+        int_at(sent, "cached_tokens"),
+        int_at(wire, "prompt_cache_hit_tokens"),
+        int_at(wire, "cached_tokens"),
+    )
+    return Usage(
+        input_tokens=int_at(wire, "prompt_tokens") or 0,
+        output_tokens=int_at(wire, "completion_tokens") or 0,
+        reasoning_tokens=int_at(made, "reasoning_tokens"),
+        cache_read_tokens=next((count for count in cached if count is not None), None),
+        cache_write_tokens=int_at(sent, "cache_write_tokens"),
+        reported_cost_usd=_number(wire, "cost"),
+    )
+
+
+def _number(wire: JsonObject, key: str) -> float | None:
+    found = wire.get(key)
+    is_number = isinstance(found, int | float) and not isinstance(found, bool)
+    return float(found) if is_number and 0 <= found < 1e6 else None  # type: ignore[arg-type, operator]
+
+
+def as_chunk(body: JsonObject) -> JsonObject:
+    """A whole answer in the shape of a stream's chunk: its message is one large delta."""
+    choices = body.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(first, Mapping):
+        return {**body, "choices": []}
+    delta = object_at(first, "message")
+    return {**body, "choices": [{"delta": delta, "finish_reason": text_at(first, "finish_reason") or "stop"}]}

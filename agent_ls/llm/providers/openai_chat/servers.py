@@ -1,0 +1,63 @@
+"""Servers that speak Chat Completions, and in what they differ: one row each (FORMATS section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Effort: TypeAlias = Literal["none", "reasoning_effort", "reasoning"]
+"""Where an effort stands: nowhere, as a key of its own, or as OpenRouter's `reasoning: {effort}`."""
+
+Replay: TypeAlias = Literal["never", "details", "content"]
+"""How reasoning goes back: not at all, as `reasoning_details` unchanged, or as `reasoning_content` of the calls of the
+current turn."""
+
+Choice: TypeAlias = Literal["all", "words"]
+"""`words`: takes "auto", "none" and "required", no named tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One kind of server. `local`: it runs on the user's machine, takes any key, and is asked for without one.
+
+    `asks_usage`: counts come in a stream only when asked for. `short_ids`: call ids are nine letters and digits.
+    `caches`: marks for the cache are passed on to Anthropic's models. `json_schema` False: it knows JSON mode only.
+    """
+
+    title: str
+    base_url: str
+    local: bool = False
+    max_tokens_key: str = "max_tokens"
+    system_role: str = "system"
+    effort: Effort = "none"
+    replay: Replay = "never"
+    choice: Choice = "all"
+    asks_usage: bool = True
+    short_ids: bool = False
+    caches: bool = False
+    json_schema: bool = True
+
+
+SERVERS: Mapping[str, Server] = {
+    "openrouter": Server(
+        "OpenRouter", "https://openrouter.ai/api/v1", effort="reasoning", replay="details", caches=True
+    ),
+    "deepseek": Server("DeepSeek", "https://api.deepseek.com", replay="content", json_schema=False),
+    "groq": Server("Groq", "https://api.groq.com/openai/v1", effort="reasoning_effort"),
+    "mistral": Server("Mistral", "https://api.mistral.ai/v1", asks_usage=False, short_ids=True),
+    "xai": Server("xAI", "https://api.x.ai/v1", effort="reasoning_effort"),
+    "together": Server("Together", "https://api.together.xyz/v1"),
+    "moonshot": Server("Moonshot", "https://api.moonshot.ai/v1", replay="content"),
+    "zai": Server("Z.ai", "https://api.z.ai/api/paas/v4", json_schema=False),
+    "cerebras": Server("Cerebras", "https://api.cerebras.ai/v1", effort="reasoning_effort"),
+    # on this machine
+    "ollama": Server(
+        "Ollama", "http://localhost:11434/v1", local=True, effort="reasoning_effort", choice="words"
+    ),
+    "lmstudio": Server("LM Studio", "http://localhost:1234/v1", local=True, choice="words"),
+    "llamacpp": Server("llama.cpp", "http://localhost:8080/v1", local=True, choice="words"),
+    "vllm": Server("vLLM", "http://localhost:8000/v1", local=True),
+    # any other one, by its base URL
+    "compatible": Server("OpenAI-compatible server", ""),
+}

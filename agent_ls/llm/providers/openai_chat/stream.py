@@ -1,0 +1,308 @@
+"""The stream of Chat Completions: deltas of one message, put together to parts; a whole answer is one large delta.
+
+The end is a `finish_reason` and then `[DONE]`, or, where a server sends none, the end of the connection after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from agent_ls.llm.errors import StreamError
+from agent_ls.llm.messages import JsonObject, JsonValue, Origin
+from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.providers.openai_chat.calls import OpenCall, OpenCalls, add_piece
+from agent_ls.llm.providers.openai_chat.errors import body_error
+from agent_ls.llm.providers.openai_chat.printed_calls import PrintedCalls
+from agent_ls.llm.providers.openai_chat.reasoning import ReasoningDetails, reasoning_piece
+from agent_ls.llm.providers.openai_chat.response import finish_reason, usage
+from agent_ls.llm.providers.openai_chat.think_tags import ThinkTags
+from agent_ls.llm.providers.parts import PartWriter
+from agent_ls.llm.providers.rates import openai_rate_limit
+from agent_ls.llm.providers.wire_json import (
+    mended,
+    mended_object,
+    object_at,
+    objects_at,
+    parse_event,
+    text_at,
+)
+from agent_ls.llm.requests import Request
+from agent_ls.llm.sse import Frame
+from agent_ls.llm.stream import (
+    ProviderEvent,
+    StreamEvent,
+    StreamFinish,
+    StreamStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the text of an answer is read. `offered` are the names of tools that printed calls may have; `textual`: the
+    text protocol was used."""
+
+    provider: str
+    offered: tuple[str, ...]
+    textual: bool = False
+
+
+class ChatStream:
+    """A StreamDecoder (see the seam for its contract)."""
+
+    def __init__(self, request: Request, head: ReplyHead, reading: Reading) -> None:
+        self._model = request.model
+        self._head = head
+        self._reading = reading
+        self._provider = reading.provider
+        self._parts = PartWriter()
+        self._tags = ThinkTags()
+        self._printed = PrintedCalls(reading.offered, lenient=reading.textual)
+        self._details = ReasoningDetails()
+        self._has_content_key = False  # thoughts came as `reasoning_content`
+        self._thoughts: list[str] = []
+        self._calls = OpenCalls()
+        self._late: list[str] = []  # text that came while a call was open
+        self._annotations: list[JsonValue] = []
+        self._extra: dict[str, JsonValue] = {}
+        self._usage: JsonObject = {}
+        self._id = ""
+        self._finish: str | None = None
+        self._has_started = self._has_refusal = self._is_finished = False
+        self._warnings: list[str] = []
+
+    def feed(self, frame: Frame) -> Sequence[StreamEvent]:
+        if self._is_finished:
+            return ()
+        if frame.data.strip() == "[DONE]":
+            return self._end() if self._has_started else ()
+        event = parse_event(frame.data, unmended="choices")
+        if event is None:
+            raise StreamError(f"{self._provider}'s stream holds what is no event", provider=self._provider)
+        if event.get("error") or frame.event == "error":
+            raise body_error(self._provider, self._model, mended_object(event))
+        if "choices" not in event and "usage" not in event:
+            return (ProviderEvent(mended_object(event)),)
+        return self.chunk(event)
+
+    def chunk(self, event: JsonObject) -> Sequence[StreamEvent]:
+        """One chunk of the stream, that holds no error."""
+        self._start(event)
+        for counted in (object_at(event, "x_groq", "usage"), object_at(event, "usage")):
+            self._usage = counted or self._usage
+        for choice in objects_at(event, "choices"):
+            self._delta(object_at(choice, "delta"))
+            self._finish = text_at(choice, "finish_reason") or self._finish
+            break  # we ask for one
+        return self._parts.take()
+
+    def close(self) -> Sequence[StreamEvent]:
+        if self._is_finished:
+            return ()
+        if self._finish is None:
+            raise StreamError(
+                f"the connection to {self._provider} ended in the middle of the answer",
+                provider=self._provider,
+                model=self._model,
+                hint="Send again; what arrived is kept.",
+            )
+        return self._end()
+
+    def _start(self, event: JsonObject) -> None:
+        if self._has_started:
+            return
+        self._has_started = True
+        self._id = text_at(event, "id")
+        self._parts.out.append(StreamStart(self._id, text_at(event, "model")))
+
+    # --- pieces
+
+    def _delta(self, delta: JsonObject) -> None:
+        self._details.add(delta)
+        if thought := reasoning_piece(delta):
+            self._has_content_key = self._has_content_key or bool(text_at(delta, "reasoning_content"))
+            self._reason(thought)
+        for kind, piece in _contents(delta.get("content")):
+            if kind == "thinking":
+                self._reason(piece)
+            else:
+                self._say(piece)
+        if refusal := text_at(delta, "refusal"):
+            self._has_refusal = True
+            self._write(refusal)
+        self._annotations += [mended_object(item) for item in objects_at(delta, "annotations")]
+        if extra := object_at(delta, "extra_content"):
+            self._extra["extra_content"] = mended(extra)
+        for raw in _call_pieces(delta):
+            self._call_piece(raw)
+
+    def _reason(self, piece: str) -> None:
+        if self._calls.open is None:
+            self._thoughts.append(piece)
+            self._parts.write("reasoning", piece)
+
+    def _say(self, piece: str) -> None:
+        for kind, text in self._tags.feed(piece):
+            if kind == "reasoning":
+                self._reason(text)
+            else:
+                self._write(self._printed.feed(text))
+
+    def _write(self, text: str) -> None:
+        if text and self._calls.open is not None:
+            self._late.append(text)
+        elif text:
+            self._end_part("text")
+            self._parts.write("text", text)
+
+    def _end_part(self, following: str = "") -> None:
+        """Ends the open part unless one of kind `following` may go on."""
+        kind = self._parts.open_kind
+        if kind is None or kind == following:
+            return
+        self._parts.end(self._reasoning_origin() if kind == "reasoning" else self._text_origin())
+
+    def _reasoning_origin(self) -> Origin | None:
+        """What is sent back in place of the thoughts so far."""
+        details, thoughts = self._details.whole, "".join(self._thoughts)
+        self._details, self._thoughts = ReasoningDetails(), []
+        if details:
+            return Origin(self._provider, self._model, {"reasoning_details": details})
+        if self._has_content_key and thoughts:
+            return Origin(self._provider, self._model, {"reasoning_content": mended(thoughts)})
+        return None
+
+    def _text_origin(self) -> Origin | None:
+        """Where the text has its facts from, when the server searched the web."""
+        annotations, self._annotations = self._annotations, []
+        raw = {"annotations": annotations}
+        return Origin(self._provider, self._model, raw) if annotations else None
+
+    # --- calls
+
+    def _call_piece(self, raw: JsonObject) -> None:
+        call = self._calls.known(raw) or self._begin_call(raw)
+        if call.has_ended:
+            return  # it was whole already
+        ready, is_whole = add_piece(call, raw)
+        if call.is_shown and ready:
+            self._parts.out.append(ToolCallDelta(call.at, ready))
+        elif self._calls.open is call and not call.is_shown:
+            self._show_call(call)
+        if is_whole and call.is_shown:
+            self._end_call(call)
+            self._show_waiting()
+
+    def _begin_call(self, raw: JsonObject) -> OpenCall:
+        self._end_part()
+        if (earlier := self._calls.open) is not None and earlier.is_whole:
+            self._end_call(earlier)
+            self._show_waiting()
+        made = f"call_{self._id}_{len(self._calls.calls)}"
+        return self._calls.begin(raw, self._parts.index(), made)
+
+    def _show_waiting(self) -> None:
+        """Shows the next calls, and ends those that were whole already."""
+        while (waiting := self._calls.open) is not None:
+            self._show_call(waiting)
+            if not waiting.is_whole:
+                return
+            self._end_call(waiting)
+
+    def _show_call(self, call: OpenCall) -> None:
+        call.is_shown = True
+        self._parts.out.append(ToolCallStart(call.at, call.id, call.name))
+        if call.arguments.text:
+            self._parts.out.append(ToolCallDelta(call.at, call.arguments.text))
+
+    def _end_call(self, call: OpenCall) -> None:
+        if not call.is_shown:
+            self._show_call(call)
+        call.has_ended = True
+        self._parts.out.append(ToolCallEnd(call.at, call.part(self._provider, self._model)))
+
+    def _end_calls(self) -> None:
+        """Ends those that are still open; one that was cut is left out."""
+        is_cut = self._finish in ("length", "content_filter", "error", "model_length")
+        for call in self._calls.calls:
+            if call.has_ended:
+                continue
+            if not call.name or (is_cut and not call.is_whole):
+                self._warnings.append(f"an unfinished call of {call.name or 'a tool'} was left out")
+                call.has_ended = True
+                continue
+            self._end_call(call)
+
+    # --- the end
+
+    def _end(self) -> Sequence[StreamEvent]:
+        self._is_finished = True
+        for kind, text in self._tags.close():
+            if kind == "reasoning":
+                self._reason(text)
+            else:
+                self._write(self._printed.feed(text))
+        has_printed = self._end_printed()
+        self._end_calls()
+        self._write("".join(self._late))
+        self._end_part()
+        self._keep_unsaid()
+        ended = [call for call in self._calls.calls if call.name]
+        reason = finish_reason(
+            self._finish or "", has_calls=bool(ended) or has_printed, has_refusal=self._has_refusal
+        )
+        finish = StreamFinish(
+            reason, usage(self._usage), {}, tuple(self._warnings), openai_rate_limit(self._head)
+        )
+        return [*self._parts.take(), finish]
+
+    def _end_printed(self) -> bool:
+        """Calls that the model printed count when it made no others."""
+        rest, printed, was_cut = self._printed.close()
+        if self._calls.calls:
+            self._late.append(rest)
+            return False
+        self._write(rest)
+        if was_cut:
+            self._warnings.append("text after a printed call, or an unfinished one, was left out")
+        if printed:
+            self._end_part()
+        for number, call in enumerate(printed):
+            raw: JsonObject = {
+                "id": f"call_{self._id}_{number}",
+                "index": number,
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
+            self._call_piece(raw)
+        return bool(printed)
+
+    def _keep_unsaid(self) -> None:
+        """What came with the message and belongs to no part that has ended."""
+        if details := self._details.whole:  # thoughts that are only encrypted have no text
+            self._parts.begin("reasoning")
+            self._parts.end(Origin(self._provider, self._model, {"reasoning_details": details}))
+        if self._annotations:
+            self._extra["annotations"] = self._annotations
+        if self._extra:
+            self._parts.opaque(Origin(self._provider, self._model, self._extra))
+
+
+def _contents(content: JsonValue) -> Iterator[tuple[str, str]]:
+    """Pieces of a content: a string, or a list of typed parts (Mistral)."""
+    if isinstance(content, str):
+        yield "text", content
+    elif isinstance(content, list):
+        for part in objects_at({"content": content}, "content"):
+            if text_at(part, "type") == "thinking":
+                yield "thinking", "".join(text_at(item, "text") for item in objects_at(part, "thinking"))
+            else:
+                yield "text", text_at(part, "text")
+
+
+def _call_pieces(delta: JsonObject) -> Iterator[JsonObject]:
+    yield from objects_at(delta, "tool_calls")
+    if older := object_at(delta, "function_call"):
+        yield {"index": 0, "function": older}

@@ -1,0 +1,73 @@
+"""The text protocol: tools for a model that cannot call them, told in the system text and answered in messages.
+
+The model is told each tool's name, purpose and JSON Schema, and to end its answer with
+
+    <tool_call>
+    {"name": "read_file", "arguments": {"path": "a.py"}}
+    </tool_call>
+
+once for each call. Results come back as the user's text, in call order:
+
+    <tool_result name="read_file">
+    ...
+    </tool_result>
+
+`printed_calls.py` reads the calls. docs/providers.md describes this for users.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from agent_ls.llm.messages import ToolCallPart, ToolResultPart
+from agent_ls.llm.providers.wire_json import arguments_object
+from agent_ls.llm.requests import NamedToolChoice, ToolChoice, ToolDefinition
+
+_RULES = """# Calling tools
+
+You can call the tools listed below. To call one, end your answer with a block of exactly this form, one block for \
+each call, and write nothing after the last block:
+
+<tool_call>
+{"name": "the tool's name", "arguments": {"parameter": "value"}}
+</tool_call>
+
+The arguments are a JSON object that fits the tool's schema. The results come with the next message, between \
+<tool_result> and </tool_result>. Never write results yourself. Answer without a block when no tool is needed."""
+
+_FORCED = "Your answer must end with a call of {which}."
+
+
+def instructions(tools: Sequence[ToolDefinition], choice: ToolChoice) -> str:
+    """What is added to the system text; "" when there is nothing to call."""
+    if not tools or choice == "none":
+        return ""
+    listed = [f"## {tool.name}\n{tool.description}\nSchema: {_json(tool.parameters)}" for tool in tools]
+    match choice:
+        case NamedToolChoice(name):
+            forced = [_FORCED.format(which=name)]
+        case "required":
+            forced = [_FORCED.format(which="a tool")]
+        case _:
+            forced = []
+    return "\n\n".join([_RULES, *forced, "# Tools", *listed])
+
+
+def printed_call(call: ToolCallPart) -> str:
+    body = _json({"name": call.name, "arguments": arguments_object(call.arguments)})
+    return f"<tool_call>\n{body}\n</tool_call>"
+
+
+def printed_result(result: ToolResultPart) -> str:
+    failed = ' error="true"' if result.is_error else ""
+    return f'<tool_result name="{result.name}"{failed}>\n{_harmless(result.content)}\n</tool_result>'
+
+
+def _harmless(text: str) -> str:
+    """A result cannot end its own frame: what it holds is not the user's word."""
+    return text.replace("</tool_result", "<\\/tool_result")
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,69 @@
+"""Thoughts that a server leaves in the text, between `<think>` and `</think>`, told apart while they stream."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+_OPEN, _CLOSE = "<think>", "</think>"
+
+Piece: TypeAlias = tuple[Literal["text", "reasoning"], str]
+
+
+class ThinkTags:
+    """Feed it text; out come pieces of text and of reasoning. Only an answer that begins with the tag has thoughts."""
+
+    def __init__(self) -> None:
+        self._state: Literal["start", "opened", "thinking", "closed", "text"] = "start"
+        self._held = ""
+
+    def feed(self, piece: str) -> list[Piece]:
+        text, self._held = self._held + piece, ""
+        out: list[Piece] = []
+        if self._state == "start":
+            text = self._begin(text)
+        if self._state == "opened":  # line ends next to the tags belong to them
+            text = text.lstrip("\r\n")
+            self._state = "thinking" if text else "opened"
+        if self._state == "thinking":
+            text = self._think(text, out)
+        if self._state == "closed":
+            text = text.lstrip("\r\n")
+            self._state = "text" if text else "closed"
+        if self._state == "text" and text:
+            out.append(("text", text))
+        return out
+
+    def close(self) -> list[Piece]:
+        """What was held back, when nothing follows."""
+        held, self._held = self._held, ""
+        if not held:
+            return []
+        return [("reasoning" if self._state == "thinking" else "text", held)]
+
+    def _begin(self, text: str) -> str:
+        said = text.lstrip()
+        if said.startswith(_OPEN):
+            self._state = "opened"
+            return said.removeprefix(_OPEN)
+        if _OPEN.startswith(said):  # nothing yet, or a piece of the tag
+            self._held = text
+            return ""
+        self._state = "text"
+        return text
+
+    def _think(self, text: str, out: list[Piece]) -> str:
+        thought, closed, rest = text.partition(_CLOSE)
+        if closed:
+            self._state = "closed"
+        else:
+            keep = tail_of(thought, _CLOSE)
+            thought, self._held = thought[: len(thought) - keep], thought[len(thought) - keep :]
+        if thought:
+            out.append(("reasoning", thought))
+        return rest
+
+
+def tail_of(text: str, mark: str) -> int:
+    """How many characters at the end of `text` may be the beginning of `mark`."""
+    longest = min(len(text), len(mark) - 1)
+    return next((size for size in range(longest, 0, -1) if mark.startswith(text[-size:])), 0)

@@ -1,0 +1,1 @@
+"""Models behind Chat Completions, on this machine or elsewhere (REQUIREMENTS P5)."""

@@ -1,0 +1,24 @@
+"""Which tools the models of compatible servers get: plain ones that most models know how to use (REQUIREMENTS P5)."""
+
+from __future__ import annotations
+
+from agent_ls.tools.edit_file import EDIT_FILE
+from agent_ls.tools.glob import GLOB
+from agent_ls.tools.grep import GREP
+from agent_ls.tools.list_dir import LIST_DIR
+from agent_ls.tools.processes import PROCESSES
+from agent_ls.tools.read_file import READ_FILE
+from agent_ls.tools.registry import ToolRegistry
+from agent_ls.tools.shell import shell_tool
+from agent_ls.tools.write_file import WRITE_FILE
+
+SHELL_TIMEOUT_MS = 10_000  # the session's own default
+
+
+def toolset(*, background: bool) -> ToolRegistry:
+    """`background`: commands may be started in the background, with the tool to follow them."""
+    shell = shell_tool(default_timeout_ms=SHELL_TIMEOUT_MS, background=background)
+    registry = ToolRegistry((READ_FILE, WRITE_FILE, EDIT_FILE, shell, GREP, GLOB, LIST_DIR))
+    if background:
+        registry.register(PROCESSES)
+    return registry

@@ -1,0 +1,1 @@
+"""Google's Gemini models (000 section 3.6)."""

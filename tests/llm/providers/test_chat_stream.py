@@ -1,0 +1,337 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_ls.llm import errors as e
+from agent_ls.llm.catalog import facts_lookup
+from agent_ls.llm.messages import OpaquePart, ReasoningPart, TextPart, ToolCallPart, user
+from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.providers.openai_chat import ChatCodec
+from agent_ls.llm.requests import Request, ToolDefinition, Usage
+from agent_ls.llm.stream import StreamFinish, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
+from tests.support.codec_runs import CHAT, HEAD, ask, cut, events_of, response_of
+
+TOOLS = (ToolDefinition("f", "", {"type": "object"}), ToolDefinition("g", "", {"type": "object"}))
+ASK = Request("m", (user("hi"),), tools=TOOLS)
+
+
+def chunk(delta: Any = None, finish: str | None = None, **more: Any) -> Any:
+    return {"id": "r1", "model": "m1", "choices": [{"delta": delta or {}, "finish_reason": finish}], **more}
+
+
+def call(index: int | None = 0, call_id: str | None = None, name: str = "", arguments: Any = "") -> Any:
+    function = {"arguments": arguments, **({"name": name} if name else {})}
+    told = {"index": index, "id": call_id, "function": function}
+    return {"tool_calls": [{key: value for key, value in told.items() if value is not None}]}
+
+
+def wire(*chunks: Any, done: bool = True) -> bytes:
+    frames = [f"data: {json.dumps(item)}\n\n" for item in chunks]
+    return "".join([*frames, *(["data: [DONE]\n\n"] if done else [])]).encode()
+
+
+CALLS: dict[str, tuple[Sequence[Any], list[tuple[str, str, str]]]] = {
+    "whole in one piece": ([call(0, "c1", "f", '{"a": 1}')], [("c1", "f", '{"a": 1}')]),
+    "in pieces": (
+        [call(0, "c1", "f"), call(0, None, "", '{"a"'), call(0, None, "", ": 1}")],
+        [("c1", "f", '{"a": 1}')],
+    ),
+    "two by index": (
+        [call(0, "c1", "f", "{}"), call(1, "c2", "g"), call(1, None, "", "{}")],
+        [("c1", "f", "{}"), ("c2", "g", "{}")],
+    ),
+    "first index 1": ([call(1, "c1", "f"), call(1, None, "", "{}")], [("c1", "f", "{}")]),
+    "no index": (
+        [call(None, "c1", "f"), call(None, None, "", "{}"), call(None, "c2", "g", "{}")],
+        [("c1", "f", "{}"), ("c2", "g", "{}")],
+    ),
+    "all are number 0": (
+        [call(0, "c1", "f", "{}"), call(0, "c2", "g", "{}")],
+        [("c1", "f", "{}"), ("c2", "g", "{}")],
+    ),
+    "empty ids later": ([call(0, "c1", "f"), call(0, "", "", "{}")], [("c1", "f", "{}")]),
+    "name repeated": ([call(0, "c1", "f", "{"), call(0, "c1", "f", "}")], [("c1", "f", "{}")]),
+    "no id at all": ([call(0, "", "f", "{}")], [("call_r1_0", "f", "{}")]),
+    "no arguments": ([call(0, "c1", "f")], [("c1", "f", "{}")]),
+    "arguments as object": ([call(0, "c1", "f", {"a": 1})], [("c1", "f", '{"a":1}')]),
+    "interleaved": (
+        [
+            call(0, "c1", "f", '{"a"'),
+            call(1, "c2", "g", '{"b"'),
+            call(0, None, "", ":1}"),
+            call(1, None, "", ":2}"),
+        ],
+        [("c1", "f", '{"a":1}'), ("c2", "g", '{"b":2}')],
+    ),
+    "invalid stays": ([call(0, "c1", "f", "{oops")], [("c1", "f", "{oops")]),
+    "older form": (
+        [{"function_call": {"name": "f", "arguments": ""}}, {"function_call": {"arguments": "{}"}}],
+        [("call_r1_0", "f", "{}")],
+    ),
+}
+
+
+@pytest.mark.req("U3", "P5")
+@pytest.mark.parametrize("finish", ["tool_calls", "stop", None])
+@pytest.mark.parametrize(("deltas", "expected"), CALLS.values(), ids=CALLS)
+def test_calls_of_every_shape(
+    deltas: Sequence[Any], expected: list[tuple[str, str, str]], finish: str | None
+) -> None:
+    data = wire(*map(chunk, deltas), chunk({}, finish))
+    response = response_of(CHAT, data, ASK)
+    assert [(c.id, c.name, c.arguments) for c in response.tool_calls] == expected
+    assert response.finish_reason.kind == "tool_calls"
+    events = events_of(CHAT, [data], ASK)
+    for start in (event for event in events if isinstance(event, ToolCallStart)):
+        pieces = [x.json for x in events if isinstance(x, ToolCallDelta) and x.index == start.index]
+        (end,) = [x.part for x in events if isinstance(x, ToolCallEnd) and x.index == start.index]
+        assert "".join(pieces) in (end.arguments, "")
+
+
+@pytest.mark.req("L11")
+def test_call_is_ended_as_soon_as_its_arguments_are_whole() -> None:
+    whole = [
+        call(0, "c1", "f"),
+        call(0, None, "", '{"a": "}'),
+        call(0, None, "", '\\"}{'),
+        call(0, None, "", '"}'),
+    ]
+    events = events_of_unfinished(wire(*map(chunk, whole), done=False))
+    assert [event.part.arguments for event in events if isinstance(event, ToolCallEnd)] == ['{"a": "}\\"}{"}']
+
+
+def events_of_unfinished(data: bytes) -> list[Any]:
+    from agent_ls.llm.sse import SseDecoder
+
+    frames, decoder = SseDecoder(), CHAT.stream_decoder(ASK, HEAD)
+    return [event for frame in frames.feed(data) for event in decoder.feed(frame)]
+
+
+def test_call_that_the_limit_cut_is_left_out() -> None:
+    response = response_of(CHAT, wire(chunk(call(0, "c1", "f", '{"a": ')), chunk({}, "length")), ASK)
+    assert (response.tool_calls, response.finish_reason.kind) == ((), "length")
+    assert response.warnings == ("an unfinished call of f was left out",)
+
+
+TERMINALS = {
+    "done": (wire(chunk({"content": "hi"}, "stop")), "stop"),
+    "no done": (wire(chunk({"content": "hi"}, "stop"), done=False), "stop"),
+    "no finish, but done": (wire(chunk({"content": "hi"})), "stop"),
+    "twice": (wire(chunk({"content": "hi"}, "stop"), chunk({}, "stop")), "stop"),
+    "length": (wire(chunk({"content": "hi"}, "length")), "length"),
+    "filter": (wire(chunk({"content": "hi"}, "content_filter")), "content_filter"),
+    "unknown": (wire(chunk({"content": "hi"}, "brand_new")), "other"),
+    "tool_calls without calls": (wire(chunk({"content": "hi"}, "tool_calls")), "stop"),
+    "refusal": (wire(chunk({"refusal": "hi"}, "stop")), "content_filter"),
+}
+
+
+@pytest.mark.parametrize(("data", "kind"), TERMINALS.values(), ids=TERMINALS)
+def test_end_of_every_shape(data: bytes, kind: str) -> None:
+    response = response_of(CHAT, data)
+    assert (response.text, response.finish_reason.kind) == ("hi", kind)
+
+
+@pytest.mark.parametrize("data", [b"", wire(chunk({"content": "hi"}), done=False), wire(done=True)])
+def test_cut_stream_is_an_error(data: bytes) -> None:
+    with pytest.raises(e.StreamError):
+        events_of(CHAT, [data])
+
+
+USAGES = {
+    "own chunk": [chunk({}, "stop"), {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2}}],
+    "with the last choice": [chunk({}, "stop", usage={"prompt_tokens": 3, "completion_tokens": 2})],
+    "running total": [
+        chunk({}, None, usage={"prompt_tokens": 3, "completion_tokens": 1}),
+        chunk({}, "stop", usage={"prompt_tokens": 3, "completion_tokens": 2}),
+    ],
+    "null at the end": [
+        chunk({}, "stop", usage={"prompt_tokens": 3, "completion_tokens": 2}),
+        {"choices": [], "usage": None},
+    ],
+    "under x_groq": [chunk({}, "stop", x_groq={"usage": {"prompt_tokens": 3, "completion_tokens": 2}})],
+}
+
+
+@pytest.mark.req("E6")
+@pytest.mark.parametrize("chunks", USAGES.values(), ids=USAGES)
+def test_usage_of_every_place(chunks: Sequence[Any]) -> None:
+    assert response_of(CHAT, wire(*chunks)).usage == Usage(3, 2)
+
+
+def test_usage_details() -> None:
+    counted = {"prompt_tokens": 9, "completion_tokens": 5, "prompt_cache_hit_tokens": 4, "cost": 0.25}
+    made = {
+        "completion_tokens_details": {"reasoning_tokens": 2},
+        "prompt_tokens_details": {"cache_write_tokens": 1},
+    }
+    found = response_of(CHAT, wire(chunk({}, "stop", usage={**counted, **made}))).usage
+    assert found == Usage(9, 5, 2, 4, 1, 0.25)
+
+
+@pytest.mark.req("U4")
+def test_thoughts_of_every_field_are_kept_for_replay() -> None:
+    details = [
+        {"type": "reasoning.text", "text": "a", "index": 0},
+        {"type": "reasoning.text", "text": "b", "index": 0, "signature": "s"},
+        {"type": "reasoning.encrypted", "data": "xyz", "index": 1},
+    ]
+    data = wire(
+        *(chunk({"reasoning": d.get("text", ""), "reasoning_details": [d]}) for d in details),
+        chunk({}, "stop"),
+    )
+    (part,) = response_of(CHAT, data).message.parts
+    assert isinstance(part, ReasoningPart)
+    assert part.text == "ab"
+    assert part.origin is not None
+    assert part.origin.raw == {
+        "reasoning_details": [
+            {"type": "reasoning.text", "text": "ab", "index": 0, "signature": "s"},
+            {"type": "reasoning.encrypted", "data": "xyz", "index": 1},
+        ]
+    }
+    plain = response_of(CHAT, wire(chunk({"reasoning_content": "hm"}), chunk({"content": "x"}, "stop")))
+    assert plain.reasoning == "hm"
+    assert isinstance(plain.message.parts[0], ReasoningPart)
+    assert plain.message.parts[0].origin is not None
+    assert plain.message.parts[0].origin.raw == {"reasoning_content": "hm"}
+
+
+def test_content_of_typed_parts_is_read() -> None:
+    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+    response = response_of(
+        CHAT,
+        wire(chunk({"content": [thinking]}), chunk({"content": [{"type": "text", "text": "hi"}]}, "stop")),
+    )
+    assert (response.reasoning, response.text) == ("hm", "hi")
+
+
+def test_web_results_are_passed_on() -> None:
+    cited = {"type": "url_citation", "url_citation": {"url": "https://a.example", "title": "A"}}
+    response = response_of(CHAT, wire(chunk({"content": "see", "annotations": [cited]}), chunk({}, "stop")))
+    (part,) = response.message.parts
+    assert isinstance(part, TextPart)
+    assert part.origin is not None
+    assert part.origin.raw == {"annotations": [cited]}
+    (alone,) = response_of(CHAT, wire(chunk({"annotations": [cited]}), chunk({}, "stop"))).message.parts
+    assert isinstance(alone, OpaquePart)
+
+
+WHOLE = {
+    "role": "assistant",
+    "content": "👋 text",
+    "reasoning": "hm",
+    "reasoning_details": [{"type": "reasoning.text", "text": "hm", "signature": "s"}],
+    "tool_calls": [
+        {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a": "ü"}'}},
+        {
+            "id": "c2",
+            "type": "function",
+            "function": {"name": "g", "arguments": ""},
+            "extra_content": {"x": 1},
+        },
+    ],
+}
+
+
+@given(st.lists(st.integers(1, 9)))
+def test_whole_answer_and_stream_in_any_pieces_give_the_same(sizes: list[int]) -> None:
+    body = {"id": "r1", "model": "m1", "choices": [{"message": WHOLE, "finish_reason": "tool_calls"}]}
+    whole = CHAT.decode(ASK, HEAD, json.dumps(body).encode())
+    streamed = events_of(CHAT, cut(wire(chunk(WHOLE), chunk({}, "tool_calls")), sizes), ASK)
+    parts = [event.part for event in streamed if hasattr(event, "part")]
+    assert list(whole.message.parts) == parts
+    assert isinstance(parts[-1], ToolCallPart)
+    assert parts[-1].origin is not None
+    assert parts[-1].origin.raw == {"extra_content": {"x": 1}}
+
+
+def test_surrogate_pair_cut_between_deltas_is_joined() -> None:
+    events = events_of(
+        CHAT, [wire(chunk({"content": "\ud83d"}), chunk({"content": "\udc4b"}), chunk({}, "stop"))]
+    )
+    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "👋"
+
+
+@pytest.mark.req("P5")
+def test_call_that_the_model_printed_is_a_call() -> None:
+    text = 'I look.\n<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
+    response = response_of(CHAT, wire(*(chunk({"content": c}) for c in text), chunk({}, "stop")), ASK)
+    assert response.text == "I look.\n"
+    assert [(c.id, c.name, c.arguments) for c in response.tool_calls] == [("call_r1_0", "f", '{"a": 1}')]
+    assert response.finish_reason.kind == "tool_calls"
+    without_tools = response_of(CHAT, wire(chunk({"content": text}, "stop")))
+    assert (without_tools.text, without_tools.tool_calls) == (text, ())
+
+
+ERRORS: dict[str, tuple[int | None, Any, type[e.LlmError]]] = {
+    "openrouter": (
+        429,
+        {"error": {"code": 429, "message": "x", "metadata": {"raw": "slow down"}}},
+        e.RateLimitError,
+    ),
+    "xai key": (
+        400,
+        {"code": "invalid", "error": "Incorrect API key provided: xai-***"},
+        e.AuthenticationError,
+    ),
+    "mistral": (422, {"detail": [{"msg": "Input should be a valid string"}]}, e.InvalidRequestError),
+    "mistral key": (401, {"detail": "Unauthorized"}, e.AuthenticationError),
+    "vllm": (
+        404,
+        {"object": "error", "message": "The model `x` does not exist.", "code": 404},
+        e.NotFoundError,
+    ),
+    "vllm context": (
+        400,
+        {"message": "This model's maximum context length is 4096 tokens."},
+        e.ContextLengthError,
+    ),
+    "ollama": (404, {"error": {"message": 'model "x" not found, try pulling it first'}}, e.NotFoundError),
+    "ollama context": (
+        400,
+        {"error": "prompt too long; exceeded max context length by 5"},
+        e.ContextLengthError,
+    ),
+    "deepseek money": (402, {"error": {"message": "Insufficient Balance"}}, e.QuotaExceededError),
+    "page": (502, None, e.ServerError),
+}
+
+
+@pytest.mark.req("U8")
+@pytest.mark.parametrize(("status", "body", "kind"), ERRORS.values(), ids=ERRORS)
+def test_error_bodies_of_every_shape(status: int, body: Any, kind: type[e.LlmError]) -> None:
+    data = b"<html>" if body is None else json.dumps(body).encode()
+    error = CHAT.decode_error(ask(), ReplyHead(status), data)
+    assert type(error) is kind
+    assert error.hint
+
+
+def test_error_in_the_stream_is_raised_also_after_a_finish_reason() -> None:
+    for data in (
+        wire(chunk({"content": "x"}, "length"), {**chunk(), "error": {"code": 500, "message": "bad"}}),
+        b'data: {"choices": []}\n\nevent: error\ndata: {"error": {"message": "bad"}}\n\n',
+        b'error: {"error": {"message": "bad"}}\n\n',
+    ):
+        with pytest.raises(e.ProviderError, match="bad"):
+            events_of(CHAT, [data])
+
+
+@pytest.mark.req("P5")
+def test_model_whose_server_refuses_tools_is_spoken_to_in_text_from_then_on() -> None:
+    codec = ChatCodec("ollama", facts_lookup("ollama"))
+    body = {"error": {"message": "registry.ollama.ai/library/gemma:2b does not support tools"}}
+    error = codec.decode_error(ASK, ReplyHead(400), json.dumps(body).encode())
+    assert "tools" in json.loads(codec.encode(ASK, stream=True).content)
+    assert codec.learns(ASK, error)
+    assert "tools" not in json.loads(codec.encode(ASK, stream=True).content)
+    assert not codec.learns(ASK, error)
+    finish = events_of(codec, [wire(chunk({"content": "<tool_call>"}, "stop"))], ASK)[-1]
+    assert isinstance(finish, StreamFinish)
+    assert finish.warnings

@@ -1,0 +1,51 @@
+"""How an answer may end, over real HTTP and every wire: by its own reasons, and by a limit of time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import anyio
+import pytest
+
+from agent_ls.llm import errors as e
+from agent_ls.llm.client import build_client
+from agent_ls.llm.credentials import Credentials
+from agent_ls.llm.endpoint import ProviderSettings
+from tests.llm.test_end_to_end import KEY, Server, ask, connected, every_wire, failure, streamed
+from tests.support.loopback import Gate, Reply, Text
+
+
+@pytest.mark.req("U8")
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "complete"])
+@pytest.mark.parametrize("before", [(), ("first",)], ids=["before the first", "after it"])
+@every_wire
+async def test_total_time_limit_ends_the_call(
+    server: Server, provider: str, before: Sequence[str], stream: bool
+) -> None:
+    with server([[*map(Text, before), Gate()]]) as running:
+        settings = ProviderSettings(running.base_url, silence_timeout_s=30, total_timeout_s=0.2)
+        client = build_client(Credentials({provider: KEY}), {provider: settings})
+        error = await failure(client, ask(provider), stream=stream)
+        assert type(error) is e.RequestTimeoutError
+        assert "longer than 0.2 s" in str(error)
+        with anyio.fail_after(30):
+            await anyio.to_thread.run_sync(lambda: running.wait_for_requests(1))
+            await anyio.to_thread.run_sync(running.requests[0].wait_disconnected)
+        await client.close()
+
+
+@every_wire
+async def test_stop_reasons_of_the_wire(server: Server, provider: str) -> None:
+    stops = {
+        "anthropic": ("refusal", "pause_turn"),
+        "openai": ("content_filter", "max_messages"),
+        "openrouter": ("content_filter", "brand_new"),
+    }[provider]
+    script = [Reply([Text("x")], stop=stop) for stop in stops]
+    async with connected(server, provider, script) as (client, _):
+        kinds = [(await streamed(client, ask(provider))).finish_reason for _ in stops]
+        assert [kind.raw for kind in kinds] == list(stops)
+        assert [kind.kind for kind in kinds] == [
+            "content_filter",
+            "pause" if provider == "anthropic" else "other",
+        ]
