@@ -19,7 +19,9 @@ from agent_ls.loop.approval import (
     Verdict,
 )
 from agent_ls.loop.events import ApprovalRequested, ApprovalResolved, RuleOffer
+from agent_ls.loop.restored import Suspended
 from agent_ls.policy.decide import Allow, Ask, Judgement, Mode, Refuse, Situation, judge
+from agent_ls.store.fold import Fold
 
 _WIDTH: dict[ApprovalScope, int] = {"once": 0, "turn": 1, "session": 2}
 
@@ -51,6 +53,17 @@ class PolicyApprover:
             call_id, turn_id = question.call_id, question.turn_id
             self._bounds.allowed(question.effect, resolved, call_id=call_id, turn_id=turn_id)
         return decision
+
+    async def resume(self, request: ApprovalRequested) -> Decision:
+        return await self.desk.wait(request.request_id)
+
+    def restore(self, stored: Fold, suspended: Suspended | None) -> None:
+        """Rules that the user stored hold again, and what a suspended turn asks waits again."""
+        self._session_grants = frozenset(stored.session_grants)
+        if suspended:
+            self._turn_grants = (suspended.turn_id, frozenset(stored.turn_grants))
+            for request in suspended.asked:
+                self.desk.restore(request, suspended.turn_id)
 
     def pending(self) -> tuple[ApprovalRequested, ...]:
         """What waits for a person, oldest first."""
@@ -93,6 +106,10 @@ class PolicyApprover:
                 return Denied(reason)
             case Ask(reason, rules):
                 offers = tuple(RuleOffer(rule.id, rule.label, rule.scope) for rule in rules)
+                asks = (question.effect.digest, reason, offers)
+                # The same words, so that what leads elsewhere by now, or is asked for another reason, is asked again.
+                if any(asks == (it.digest, it.reason, it.rules) for it in question.allowed):
+                    return Allowed()
                 return await self.desk.ask(question, Verdict("ask", reason, offers))
 
 

@@ -220,15 +220,25 @@ class Workbench:
         # No await from here on: nobody changes a ledger, or says a word to the session, before it is whole.
         found = find(self.review, stored, evidence)
         known = stored.fold.config
+        chosen = (
+            str(known.get("provider") or stored.fold.provider or stored.header.provider),
+            str(known.get("model") or stored.fold.model or stored.header.model),
+        )
+        restored = recover(stored, self._clock.now(), found.events)
+        suspended = restored.suspended
+        answer = suspended.answer if suspended else None
         live = self._assemble(
             opened,
             stored.header,
-            str(known.get("provider") or stored.fold.provider or stored.header.provider),
-            str(known.get("model") or stored.fold.model or stored.header.model),
+            # A turn goes on with the model that it began with.
+            *((answer.provider, answer.model) if answer else chosen),
             self._config(known.get("effort", self.settings.effort)),
             _mode(known.get("mode"), self.settings.mode),
-            recover(stored, self._clock.now(), found.events),
+            restored,
         )
+        live.desk.restore(stored.fold, suspended)
+        if answer and (answer.provider, answer.model) != chosen:
+            live.session.configure(profile=make_profile(*chosen))
         self._start(live, opened)
         live.session.start()  # now, so that who opened it is told of it whole
         for change in found.changes:
@@ -269,7 +279,8 @@ class Workbench:
         environment = ReviewedEnvironment(BoundedEnvironment(files, bounds), self.review, stored)
         untold = opened.stored.fold.notices if opened.stored else ()
         notices = Notices(opened.recorder.notice, untold)
-        desk = PolicyApprover(bounds=bounds, mode=mode, desk=ApprovalDesk(lambda event: session.emit(event)))
+        asking = ApprovalDesk(lambda event: session.emit(event), lambda: session.is_stopped)
+        desk = PolicyApprover(bounds=bounds, mode=mode, desk=asking)
         session = Session(
             session_id=SessionId(header.session_id),
             profile=make_profile(provider, model),

@@ -190,7 +190,7 @@ async def _stop_on_signal(live: LiveSession, outcome: Outcome, everything: anyio
     """The first Ctrl-C ends the turn and what it started; one more, or one without a turn, ends the command."""
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async for _ in signals:
-            if outcome.interrupted or live.session.state != "PROCESSING":
+            if outcome.interrupted or not live.session.is_busy:
                 everything.cancel()
             outcome.interrupted = True
             live.session.interrupt()

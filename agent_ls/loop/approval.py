@@ -22,13 +22,17 @@ ApprovalScope: TypeAlias = Literal["once", "turn", "session"]
 
 @dataclass(frozen=True, slots=True)
 class ApprovalQuestion:
-    """What is to be decided: one call's exact effect. `reason` says why it is asked."""
+    """What is to be decided: one call's exact effect. `allowed` is what a person has said yes to of this call
+
+    before the process that asked ended: the same question is not asked twice.
+    """
 
     call_id: str
     turn_id: str
     tool: str
     summary: str
     effect: Effect
+    allowed: tuple[ApprovalRequested, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,10 @@ Decision: TypeAlias = Allowed | Denied
 class Approver(Protocol):
     async def decide(self, question: ApprovalQuestion) -> Decision:
         """May wait for a person for as long as it takes; cancellation is the interrupt. Must not raise else."""
+        ...
+
+    async def resume(self, request: ApprovalRequested) -> Decision:
+        """As `decide`, of a request that was asked before the process ended. Nothing is looked at again for it."""
         ...
 
 
@@ -94,22 +102,40 @@ class _Request:
 class ApprovalDesk:
     """Where questions wait for a person. `emit` records and publishes an event of the session.
 
-    Requests are kept when they are settled, so that a late answer is told the decision that stands.
+    `is_stopped` is asked when the waiting is cancelled: the user stopped the turn, so that nobody is to be asked any
+    more; else the process ends, and the question stands for the next one (R4). Requests are kept when they are
+    settled, so that a late answer is told the decision that stands.
     """
 
-    def __init__(self, emit: Callable[[RecordedEvent], object]) -> None:
+    def __init__(
+        self, emit: Callable[[RecordedEvent], object], is_stopped: Callable[[], bool] = lambda: True
+    ) -> None:
         self._emit = emit
+        self._is_stopped = is_stopped
         self._requests: dict[str, _Request] = {}
 
     async def ask(self, question: ApprovalQuestion, verdict: Verdict) -> Decision:
-        """Waits for the first answer. When it is cancelled the request is settled as denied by `interrupt`."""
-        request = _Request(_requested(question, verdict), question.turn_id, anyio.Event())
-        self._requests[request.event.request_id] = request
-        self._emit(request.event)
+        """Waits for the first answer. When the turn is stopped the request is settled as denied by `interrupt`."""
+        event = _requested(question, verdict)
+        self.restore(event, question.turn_id)
+        self._emit(event)
+        return await self.wait(event.request_id)
+
+    def restore(self, event: ApprovalRequested, turn_id: str) -> None:
+        """A request that waits, though this process has not asked it: `wait` is to follow."""
+        self._requests[event.request_id] = _Request(event, turn_id, anyio.Event())
+
+    async def wait(self, request_id: str) -> Decision:
+        """As `ask`, of a request that is here already.
+
+        Raises:
+            UnknownApprovalError.
+        """
+        request = self._known(request_id)
         try:
             await request.is_answered.wait()
         finally:
-            if request.resolved is None:
+            if request.resolved is None and self._is_stopped():
                 self._settle(request, Answer("deny", reason="The turn was stopped.", decided_by="interrupt"))
         resolved = request.resolved
         if resolved is None or resolved.decision == "deny":

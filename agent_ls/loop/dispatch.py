@@ -7,6 +7,7 @@ that only after the call has got its result and its end event.
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -21,6 +22,7 @@ from agent_ls.loop.arguments import ArgumentsError, parse_arguments
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.emission import EventHub, output_part
 from agent_ls.loop.events import (
+    ApprovalRequested,
     PlanChanged,
     PlanItem,
     TerminalExit,
@@ -30,6 +32,7 @@ from agent_ls.loop.events import (
 )
 from agent_ls.loop.ids import SessionId, ToolCallId
 from agent_ls.loop.reads import ShownFiles
+from agent_ls.loop.restored import EndedCall, SuspendedCall
 from agent_ls.loop.seams import Clock, Recorder
 from agent_ls.loop.summaries import INPUT_CHARS, call_summary, one_line, output_summary
 from agent_ls.loop.truncation import truncate_tool_output
@@ -62,12 +65,15 @@ class Outcome:
 class Call:
     """A call of a round. `index` is its place in the response, `event_id` its id in events.
 
-    `outcome` is set exactly once, also when the call is interrupted.
+    `outcome` is set exactly once, also when the call is interrupted; not when it is suspended. `is_alone` in its
+    round. `known` is what an earlier process left of it.
     """
 
     part: ToolCallPart
     event_id: ToolCallId
     index: int
+    is_alone: bool = True
+    known: SuspendedCall | None = None
     outcome: Outcome | None = None
 
 
@@ -90,6 +96,7 @@ class Dispatcher:
         recorder: Recorder,
         clock: Clock,
         hub: EventHub,
+        shown: Mapping[str, str],
         plan: PlanChanged | None = None,
     ) -> None:
         self._session_id = session_id
@@ -98,12 +105,12 @@ class Dispatcher:
         self._recorder = recorder
         self._clock = clock
         self._hub = hub
-        self._reads = ShownFiles()
+        self._reads = ShownFiles(shown, recorder.shown)
         self.plan = plan
         """As the model last gave it; None before it does."""
 
     async def dispatch(self, call: Call, profile: ProviderProfile, config: SessionConfig) -> None:
-        """Runs the call and sets its outcome."""
+        """Runs the call and sets its outcome; not when it is cancelled while a person is asked about it."""
         parsed = parse_call(call.part, profile)
         self._start(call, parsed)
         started_ms = self._clock.monotonic_ms()
@@ -118,6 +125,8 @@ class Dispatcher:
         try:
             output = await self._guarded(call, parsed, context)
         except get_cancelled_exc_class():
+            if self.is_asked(call):
+                raise
             self._end(call, self._interrupted(call, parsed), parsed.tool, config, started_ms)
             raise
         finally:
@@ -131,12 +140,32 @@ class Dispatcher:
         self._start(call, parse_call(call.part, profile))
         self._end(call, _error(reason, kind), None, config, self._clock.monotonic_ms())
 
+    def is_asked(self, call: Call) -> bool:
+        """Whether a person is asked about it: after a cancellation, the question stands."""
+        return call.event_id in self._hub.asked
+
+    def take_up(self, call: Call, ended: EndedCall, profile: ProviderProfile) -> None:
+        """Sets the outcome of a call that ended in an earlier process."""
+        tool = profile.registry.lookup(call.part.name)
+        call.outcome = _outcome(ended.result, _output_of(ended.end), tool)
+
+    def was_denied_and_had_effect(self, end: ToolCallEnd, profile: ProviderProfile) -> tuple[bool, bool]:
+        """Of a call that ended in an earlier process."""
+        output = _output_of(end)
+        return _was_denied(output), _had_effect(output, profile.registry.lookup(end.name))
+
     async def _guarded(self, call: Call, parsed: Parsed, context: ToolContext) -> ToolOutput:
+        allowed: tuple[ApprovalRequested, ...] = ()
+        if call.known and call.known.asked:
+            decision = await self._approver.resume(call.known.asked)
+            if isinstance(decision, Denied):
+                return _denied(decision)
+            allowed = (*call.known.allowed, call.known.asked)
         if parsed.tool is None or parsed.arguments is None:
             return parsed.refusal
         name = call.part.name
         try:
-            prepared = await self._approved(call, parsed.tool, parsed.arguments, context)
+            prepared = await self._approved(call, parsed.tool, parsed.arguments, context, allowed)
             return prepared if isinstance(prepared, ToolOutput) else await self._run(call, prepared)
         except ToolError as error:
             words = f"Tool error ({name}): {error}"
@@ -148,14 +177,19 @@ class Dispatcher:
             return _error(f"Tool error ({name}): {type(error).__name__}: {error}", "internal")
 
     async def _approved(
-        self, call: Call, tool: Tool[Any], arguments: Arguments, context: ToolContext
+        self,
+        call: Call,
+        tool: Tool[Any],
+        arguments: Arguments,
+        context: ToolContext,
+        allowed: tuple[ApprovalRequested, ...],
     ) -> Prepared | ToolOutput:
-        """The prepared call, or why it may not run.
+        """The prepared call, or why it may not run. `allowed` as in ApprovalQuestion.
 
         When a person was asked, time has passed: the effect is computed again, and asked again if it moved.
         """
         summary = _summary(call.part, tool, arguments)
-        question = ApprovalQuestion(call.event_id, self._hub.turn_id, tool.name, summary, NoEffect())
+        question = ApprovalQuestion(call.event_id, self._hub.turn_id, tool.name, summary, NoEffect(), allowed)
         prepared = await self._prepared(question, tool, arguments, context)
         for _ in range(MAX_ASKS):
             if isinstance(prepared, ToolOutput):
@@ -204,6 +238,8 @@ class Dispatcher:
                 self._hub.emit(TerminalExit(call.event_id, exit_code))
 
     def _start(self, call: Call, parsed: Parsed) -> None:
+        if call.known and call.known.has_started:
+            return
         part = call.part
         summary = _summary(part, parsed.tool, parsed.arguments)
         self._hub.emit(ToolCallStart(call.event_id, call.index, part.name, part.arguments, summary))
@@ -221,18 +257,11 @@ class Dispatcher:
         shown, ref = self._for_event(call.event_id, output.text)
         # What a terminal would have coloured is noise to a model; the event keeps it (PROTOCOL, Terminal).
         text = without_escapes(output.text) if tool and tool.category == "admin" else output.text
-        call.outcome = Outcome(
-            ToolResultPart(
-                call.part.id,
-                name,
-                truncate_tool_output(text, name, config),
-                output.is_error,
-                output.images,
-            ),
-            was_denied=output.error_kind == "permission_denied",
-            had_effect=_had_effect(output, tool),
-            ends_loop=_ends_loop(output, tool),
-        )
+        content = truncate_tool_output(text, name, config)
+        result = ToolResultPart(call.part.id, name, content, output.is_error, output.images)
+        if not call.is_alone and (content != shown or output.images):
+            self._recorder.result(call.event_id, result)
+        call.outcome = _outcome(result, output, tool)
         if output.plan:
             items = tuple(PlanItem(item.text, item.status) for item in output.plan.items)
             self.plan = PlanChanged(output.plan.explanation, items)
@@ -307,6 +336,19 @@ def _summary(part: ToolCallPart, tool: Tool[Any] | None, arguments: Arguments | 
         except Exception:  # as in _guarded: a tool of the host's own may be wrong here
             logger.exception("tool %s has no summary for its arguments", part.name)
     return call_summary(part.name, part.arguments)
+
+
+def _outcome(result: ToolResultPart, output: ToolOutput, tool: Tool[Any] | None) -> Outcome:
+    return Outcome(result, _was_denied(output), _had_effect(output, tool), _ends_loop(output, tool))
+
+
+def _output_of(end: ToolCallEnd) -> ToolOutput:
+    """As far as its outcome depends on it."""
+    return ToolOutput("", is_error=end.is_error, error_kind=end.error_kind, exit_code=end.exit_code)
+
+
+def _was_denied(output: ToolOutput) -> bool:
+    return output.error_kind == "permission_denied"
 
 
 def _ends_loop(output: ToolOutput, tool: Tool[Any] | None) -> Literal["completed", "error"] | None:

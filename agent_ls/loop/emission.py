@@ -6,6 +6,7 @@ however long its part is), for those who come late and for the log, which gets i
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -13,6 +14,8 @@ import anyio
 
 from agent_ls.loop import event_codec
 from agent_ls.loop.events import (
+    ApprovalRequested,
+    ApprovalResolved,
     AssistantTextEnd,
     AssistantTextStart,
     Delta,
@@ -70,6 +73,7 @@ class EventHub:
         self._recorder = recorder
         self._clock = clock
         self._open: dict[str, OpenPart] = {}
+        self._asked: dict[str, str] = {}
         self._subscriptions: list[Subscription] = []
         self._has_dirty = anyio.Event()
 
@@ -78,13 +82,22 @@ class EventHub:
         data = event_codec.encode(envelope)
         self.last_seq += 1
         self._recorder.event(envelope, data)
-        self._follow_parts(event)
+        self._follow(event)
         encoded = Encoded(envelope, data)
         for subscription in self._subscriptions:
             subscription.push(encoded)
         if isinstance(event, SessionEnd):
             self._end_subscriptions()
         return envelope
+
+    def ask_again(self, requests: Iterable[ApprovalRequested]) -> None:
+        """These were told by the process before, and wait for their answers still."""
+        self._asked.update({request.request_id: request.call_id for request in requests})
+
+    @property
+    def asked(self) -> Collection[str]:
+        """The ids of the calls about which a person is asked at this moment."""
+        return self._asked.values()
 
     def emit_delta(self, delta: Delta) -> None:
         part = self._open.get(delta.part_id) or self.open_part(delta.kind, delta.part_id, delta.name)
@@ -140,7 +153,7 @@ class EventHub:
                     self._recorder.partial(part_id, part.text())
                 part.is_dirty = False
 
-    def _follow_parts(self, event: RecordedEvent) -> None:
+    def _follow(self, event: RecordedEvent) -> None:
         match event:
             case AssistantTextStart(part_id=part_id):
                 self.open_part("assistant_text_delta", part_id)
@@ -152,6 +165,10 @@ class EventHub:
                 self._open.pop(args_part(call_id), None)
             case ToolCallEnd(call_id=call_id):
                 self._open.pop(output_part(call_id), None)
+            case ApprovalRequested(request_id=request_id, call_id=call_id):
+                self._asked[request_id] = call_id
+            case ApprovalResolved(request_id=request_id):
+                self._asked.pop(request_id, None)
             case ProcessingEnd() | SessionEnd():
                 self._open.clear()
             case _:

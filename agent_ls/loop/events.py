@@ -17,6 +17,7 @@ from agent_ls.llm.requests import Usage
 
 State: TypeAlias = Literal["IDLE", "PROCESSING", "AWAITING_INPUT", "CLOSED"]
 EndReason: TypeAlias = Literal["completed", "interrupted", "limit", "error", "aborted", "refused"]
+SessionEndReason: TypeAlias = EndReason | Literal["suspended"]
 HunkState: TypeAlias = Literal["proposed", "pending", "kept", "undone", "edited", "stale", "gone"]
 
 
@@ -32,9 +33,11 @@ class SessionStart:
 
 @dataclass(frozen=True, slots=True)
 class SessionEnd:
+    """`suspended`: its turn waits for a person, and goes on when the session is opened again and answered (R4)."""
+
     kind: ClassVar[str] = "session_end"
     state: State
-    reason: EndReason
+    reason: SessionEndReason
 
 
 @dataclass(frozen=True, slots=True)

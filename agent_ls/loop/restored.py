@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from agent_ls.llm.messages import ToolResultPart
 from agent_ls.llm.requests import Usage
-from agent_ls.loop.events import PlanChanged, RecordedEvent
+from agent_ls.loop.events import ApprovalRequested, PlanChanged, RecordedEvent, ToolCallEnd
+from agent_ls.loop.ids import ToolCallId, TurnId
 from agent_ls.loop.inbox import Input, Steer
-from agent_ls.loop.turns import Turn
+from agent_ls.loop.turns import AssistantTurn, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +37,53 @@ class Settlement:
 
 
 @dataclass(frozen=True, slots=True)
+class EndedCall:
+    end: ToolCallEnd
+    result: ToolResultPart
+
+
+@dataclass(frozen=True, slots=True)
+class SuspendedCall:
+    """A call of a suspended round: it has `ended`, or waits for the answer to `asked`, or has not begun.
+
+    `allowed` is what a person has allowed of it already.
+    """
+
+    call_id: ToolCallId
+    asked: ApprovalRequested | None = None
+    allowed: tuple[ApprovalRequested, ...] = ()
+    ended: EndedCall | None = None
+
+    @property
+    def has_started(self) -> bool:
+        return bool(self.asked or self.ended)
+
+
+@dataclass(frozen=True, slots=True)
+class Suspended:
+    """A turn that waited for a person when its process ended (R4).
+
+    `calls` are those of `answer`, in its order; `ends` those of the rounds before, of which there were `rounds`.
+    """
+
+    turn_id: TurnId
+    answer: AssistantTurn
+    calls: tuple[SuspendedCall, ...]
+    rounds: int
+    ends: tuple[ToolCallEnd, ...] = ()
+
+    @property
+    def asked(self) -> tuple[ApprovalRequested, ...]:
+        """What waits for an answer."""
+        return tuple(call.asked for call in self.calls if call.asked)
+
+
+@dataclass(frozen=True, slots=True)
 class Restored:
     """`call_ids` are those that events have used; `answers` what each client key was answered.
 
     `was_closed`: the log ends with SESSION_END, so that the state has to be told anew. `cost_usd` None: not known.
+    `shown` has the digest of each file that the model has seen.
     """
 
     turns: tuple[Turn, ...]
@@ -53,3 +98,5 @@ class Restored:
     was_closed: bool = False
     cost_usd: float | None = 0.0
     plan: PlanChanged | None = None
+    suspended: Suspended | None = None
+    shown: Mapping[str, str] = field(default_factory=dict)

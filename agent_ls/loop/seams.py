@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import Protocol
 
 from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.llm.messages import ToolResultPart
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent
 from agent_ls.loop.events import Envelope
@@ -38,6 +39,17 @@ class Recorder(Protocol):
 
     def output(self, call_id: str, text: str) -> str:
         """Keeps a call's whole output; the `output_ref` to find it by."""
+        ...
+
+    def result(self, call_id: str, result: ToolResultPart) -> None:
+        """What the model will be told of a call whose end event does not say it all, before that event.
+
+        The other calls of its round have not ended: the turn that holds all results comes when they have.
+        """
+        ...
+
+    def shown(self, path: str, digest: str) -> None:
+        """The model has seen this file with this content."""
         ...
 
     async def sync(self) -> None: ...

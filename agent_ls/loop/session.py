@@ -23,6 +23,7 @@ from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.emission import EventHub
 from agent_ls.loop.errors import SessionBusyError, SessionClosedError
 from agent_ls.loop.events import (
+    ApprovalResolved,
     Delta,
     EndReason,
     Envelope,
@@ -42,7 +43,7 @@ from agent_ls.loop.failures import failure_of, internal_error
 from agent_ls.loop.history import History
 from agent_ls.loop.ids import QueuedId, SessionId, SteerId, TurnId, new_id
 from agent_ls.loop.inbox import Inbox, Input, QueueChange, StartNow, Steer
-from agent_ls.loop.restored import Restored, Submitted
+from agent_ls.loop.restored import Restored, Submitted, Suspended
 from agent_ls.loop.seams import BasePrompt, Clock, ModelClient, NoticeBoard, PromptSource, Recorder
 from agent_ls.loop.subscription import Subscription
 from agent_ls.loop.turn_loop import Ports, TurnLoop
@@ -96,6 +97,8 @@ class Session:
         self._loop.keep_prompt(profile)
         self._before_end = before_end
         self._on_input = on_input
+        self._suspended = known.suspended
+        self._suspended_profile = profile if known.suspended else None
         self._answers = dict(known.answers)
         self._state: State = "IDLE"
         self._has_started = False
@@ -111,6 +114,16 @@ class Session:
     @property
     def state(self) -> State:
         return self._state
+
+    @property
+    def is_busy(self) -> bool:
+        """A turn runs, or waits for a person."""
+        return self._state in ("PROCESSING", "AWAITING_INPUT")
+
+    @property
+    def is_stopped(self) -> bool:
+        """The user has ended the turn: what it asks is void. If it ends otherwise, a person may be asked still."""
+        return self._stop is not None
 
     @property
     def is_closing(self) -> bool:
@@ -229,7 +242,7 @@ class Session:
 
     def interrupt(self) -> None:
         """The turn ends, the session lives. What is queued then waits until the user sends something."""
-        if self._state == "PROCESSING" and not self._stop:
+        if self.is_busy and not self._stop:
             self._inbox.hold()
             self._cancel_turn("interrupted")
 
@@ -238,7 +251,7 @@ class Session:
         if self.is_closing:
             return
         self._is_closing = True
-        if self._state == "PROCESSING":
+        if self.is_busy:
             self._cancel_turn("aborted")
         self._wake.set()
 
@@ -250,7 +263,7 @@ class Session:
             self.config = config
         if profile is not None:
             self.profile = profile
-        if self._state != "PROCESSING":
+        if not self.is_busy:
             return "now"
         return "nextTurn" if profile is not None else "nextCall"
 
@@ -259,7 +272,10 @@ class Session:
     def emit(self, event: RecordedEvent) -> Envelope:
         """Numbers, records and publishes an event; for those who know more of the session's world (ledger, desk)."""
         self.start()
-        return self._hub.emit(event)
+        envelope = self._hub.emit(event)
+        if isinstance(event, ApprovalResolved) and self._state == "AWAITING_INPUT" and not self._stop:
+            self._set_state("PROCESSING")
+        return envelope
 
     def emit_delta(self, delta: Delta) -> None:
         self._hub.emit_delta(delta)
@@ -293,11 +309,24 @@ class Session:
                 is_walkthrough=self.profile.id == WALKTHROUGH,
             )
         )
-        if self._restored and self._restored.was_closed:
+        if self._suspended:
+            self._take_up(self._suspended)
+        elif self._restored and self._restored.was_closed:
             self._hub.emit(StateChanged("IDLE"))
 
+    def _take_up(self, suspended: Suspended) -> None:
+        """The turn of the stored session waits again, as it waited when its process ended."""
+        self._has_input = True
+        self._inbox.release()  # its turn runs: what is queued follows it, as it would have
+        self._hub.turn_id = suspended.turn_id
+        self._hub.ask_again(suspended.asked)
+        self._set_state("AWAITING_INPUT")
+
     async def run(self) -> None:
-        """Works off inputs until the session is CLOSED. Cancelling it closes the session in good order (R2)."""
+        """Works off inputs until the session is CLOSED. Cancelling it closes the session in good order (R2):
+
+        a turn that waits for a person is suspended, any other is interrupted (R4).
+        """
         self.start()
         try:
             async with anyio.create_task_group() as group:
@@ -310,7 +339,7 @@ class Session:
                 await self._ports.recorder.sync()
 
     async def _live(self, group: TaskGroup) -> None:
-        while not self._is_closing:
+        while self._has_input or not self._is_closing:
             if self._has_input or self._maybe_begin_next():
                 await self._work()
                 group.start_soon(self._ports.recorder.sync)
@@ -338,7 +367,9 @@ class Session:
     async def _one_input(self) -> tuple[EndReason, bool]:
         """How it ended, and whether the queue may go on behind it."""
         try:
-            finish = await self._loop.run(self.profile)
+            # A turn goes on with the profile that it began with.
+            profile, self._suspended_profile = self._suspended_profile or self.profile, None
+            finish = await self._loop.run(profile)
         except LlmError as error:
             self._fail(error)
             return "error", False
@@ -386,15 +417,16 @@ class Session:
         self._hub.turn_id = ""
 
     def _close(self) -> None:
-        """SESSION_END, and the end of a turn that was cancelled from outside before it."""
+        """SESSION_END, and before it the end of a turn that was cancelled from outside, unless a person is asked."""
         self._is_closing = True
-        if self._has_input:
+        is_suspended = self._has_input and bool(self._hub.asked)
+        if self._has_input and not is_suspended:
             self._settle(self._stop or "interrupted")
         elif self._state != "CLOSED":
             self._before_end()
             self._end_reason = "completed"
             self._set_state("CLOSED")
-        self._hub.emit(SessionEnd(self._state, self._end_reason))
+        self._hub.emit(SessionEnd(self._state, "suspended" if is_suspended else self._end_reason))
 
     def _cancel_turn(self, why: Literal["interrupted", "aborted"]) -> None:
         self._stop = why

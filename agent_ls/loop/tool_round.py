@@ -30,18 +30,24 @@ def batches(waits: Sequence[bool], *, parallel: bool) -> Iterator[range]:
 async def run_round(
     calls: Sequence[Call], dispatcher: Dispatcher, profile: ProviderProfile, config: SessionConfig
 ) -> None:
-    """Sets the outcome of each call, also when it is cancelled on the way."""
+    """Sets the outcome of each call that has none, also when it is cancelled on the way.
+
+    Only a round that is cancelled while a person is asked leaves calls without: it is suspended (R4).
+    """
     waits = [_waits(call, profile) for call in calls]
     reason, kind = NOT_RUN, "interrupted"
     try:
         for batch in batches(waits, parallel=profile.supports_parallel_tool_calls):
-            await _run_together([calls[i] for i in batch], dispatcher, profile, config)
+            await _run_together(
+                [calls[i] for i in batch if not calls[i].outcome], dispatcher, profile, config
+            )
             if ended := next((call for call in calls if call.outcome and call.outcome.ends_loop), None):
                 reason, kind = f"Not run: {ended.part.name} ended the task.", "not_run"
                 break
     finally:
+        is_suspended = any(dispatcher.is_asked(call) for call in calls)
         for call in calls:
-            if call.outcome is None:
+            if call.outcome is None and not is_suspended:
                 dispatcher.answer(call, profile, config, reason, kind)
 
 

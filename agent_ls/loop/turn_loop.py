@@ -27,7 +27,7 @@ from agent_ls.loop.ids import SessionId, ToolCallId
 from agent_ls.loop.inbox import Inbox
 from agent_ls.loop.loop_detection import calls_since_warning, detect_loop, signature, warning
 from agent_ls.loop.model_call import ModelCalls
-from agent_ls.loop.restored import Restored, Settlement
+from agent_ls.loop.restored import Restored, Settlement, SuspendedCall
 from agent_ls.loop.seams import Clock, ModelClient, NoticeBoard, PromptSource, Recorder
 from agent_ls.loop.step import AnswerCalls, CallModel, Finish, Position, RunTools, cut_message, next_step
 from agent_ls.loop.tool_round import outcomes, run_round
@@ -61,7 +61,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an input has come."""
+    """How far an input has come. `known` has the calls of a round that an earlier process left suspended."""
 
     answer: AssistantTurn | None = None
     call_ids: tuple[ToolCallId, ...] = ()
@@ -69,6 +69,7 @@ class Progress:
     ended_by: Literal["completed", "error"] | None = None
     was_denied: bool = False
     had_effect: bool = False
+    known: tuple[SuspendedCall, ...] = ()
 
 
 class TurnLoop:
@@ -95,7 +96,9 @@ class TurnLoop:
         self._inbox = inbox
         self._config = config
         self._model = ModelCalls(ports.client, ports.clock, hub, CallIds(restored.call_ids), self.record)
-        self._signatures = calls_since_warning(restored.turns)
+        self._suspended = restored.suspended
+        # The calls of a suspended answer are counted when its round is done.
+        self._signatures = calls_since_warning(restored.turns[:-1] if self._suspended else restored.turns)
         self._meter = ContextMeter()
         self._prompt = Prompt(restored.prompt, ())
         self._prompt_key: PromptKey | None = None
@@ -107,6 +110,7 @@ class TurnLoop:
             clock=ports.clock,
             hub=hub,
             plan=restored.plan,
+            shown=restored.shown,
         )
 
     @property
@@ -140,17 +144,18 @@ class TurnLoop:
             self.record(SteeringTurn(text, self._ports.clock.now(), source="review"))
 
     async def run(self, profile: ProviderProfile) -> Finish:
-        """Works until the input is done.
+        """Works until the input is done; first of all the one that an earlier process left suspended.
 
         Raises:
             LlmError: the model could not be asked, and no further attempt is to be made.
         """
-        prompt = await self._prepare_prompt(profile)
-        progress = Progress()
+        progress = self._begun(profile)
+        prompt: Prompt | None = None
         while True:
             config = self._config()
             match next_step(self._position(progress), config):
                 case CallModel():
+                    prompt = prompt or await self._prepare_prompt(profile)
                     # A stop is noticed here and not earlier: calls of the last answer get their results first.
                     await checkpoint_if_cancelled()
                     self.take_notices()
@@ -165,6 +170,20 @@ class TurnLoop:
                     return self._finished(finish, progress)
                 case never:
                     assert_never(never)
+
+    def _begun(self, profile: ProviderProfile) -> Progress:
+        suspended, self._suspended = self._suspended, None
+        if suspended is None:
+            return Progress()
+        before = [self._dispatcher.was_denied_and_had_effect(end, profile) for end in suspended.ends]
+        return Progress(
+            answer=suspended.answer,
+            call_ids=tuple(call.call_id for call in suspended.calls),
+            rounds=suspended.rounds,
+            was_denied=any(was_denied for was_denied, _ in before),
+            had_effect=any(had_effect for _, had_effect in before),
+            known=suspended.calls,
+        )
 
     def _position(self, progress: Progress) -> Position:
         return Position(
@@ -219,10 +238,14 @@ class TurnLoop:
         progress: Progress,
     ) -> Progress:
         calls = _calls(parts, progress)
+        for call in calls:
+            if call.known and call.known.ended:
+                self._dispatcher.take_up(call, call.known.ended, profile)
         try:
             await run_round(calls, self._dispatcher, profile, config)
-        finally:  # a stopped round has its results too
-            self._record_results(calls)
+        finally:  # a stopped round has its results too, a suspended one not yet
+            if all(call.outcome for call in calls):
+                self._record_results(calls)
         done = outcomes(calls)
         return replace(
             progress,
@@ -230,6 +253,7 @@ class TurnLoop:
             ended_by=next((outcome.ends_loop for outcome in done if outcome.ends_loop), None),
             was_denied=progress.was_denied or any(outcome.was_denied for outcome in done),
             had_effect=progress.had_effect or any(outcome.had_effect for outcome in done),
+            known=(),
         )
 
     def _answer_calls(
@@ -305,4 +329,8 @@ class TurnLoop:
 
 
 def _calls(parts: Sequence[ToolCallPart], progress: Progress) -> list[Call]:
-    return [Call(part, id_, i) for i, (part, id_) in enumerate(zip(parts, progress.call_ids, strict=True))]
+    known = progress.known or (None,) * len(parts)
+    return [
+        Call(part, id_, index, len(parts) == 1, known[index])
+        for index, (part, id_) in enumerate(zip(parts, progress.call_ids, strict=True))
+    ]

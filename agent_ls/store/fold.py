@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from agent_ls.llm.messages import ToolResultPart
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.emission import output_part
 from agent_ls.loop.events import (
@@ -52,17 +53,24 @@ class Said:
 
 @dataclass(slots=True)
 class Round:
-    """The calls of the last answer, as far as events tell of them."""
+    """The calls of the last answer, as far as events tell of them.
+
+    `results` has those that the model is told other than their `ends` say, `allowed` what a person allowed of each.
+    """
 
     answer: AssistantTurn
     starts: dict[int, ToolCallStart] = field(default_factory=dict)
     ends: dict[str, ToolCallEnd] = field(default_factory=dict)
+    results: dict[str, ToolResultPart] = field(default_factory=dict)
+    allowed: dict[str, list[ApprovalRequested]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Fold:
     """Fed with records in the order of the log. `turn_id` is that of the turn which has not ended, or "".
 
+    `ends` are those of that turn, without their outputs. `session_grants` and `turn_grants` are ids of rules that the
+    user stored. `shown` has the digest of each file that the model has seen, by path.
     `intents` are those of calls that have not ended, `filed` the call and path of the changes that such calls have
     told. `standings` are by path. `notices` are those that the model has not been told.
     """
@@ -90,6 +98,10 @@ class Fold:
     begun: set[str] = field(default_factory=set)
     call_ids: set[str] = field(default_factory=set)
     answers: dict[str, Submitted] = field(default_factory=dict)
+    ends: list[ToolCallEnd] = field(default_factory=list)
+    session_grants: set[str] = field(default_factory=set)
+    turn_grants: set[str] = field(default_factory=set)
+    shown: dict[str, str] = field(default_factory=dict)
     intents: list[Intent] = field(default_factory=list)
     filed: set[tuple[str, str]] = field(default_factory=set)
     standings: dict[str, Standing] = field(default_factory=dict)
@@ -135,6 +147,10 @@ class Fold:
         else:
             self.outputs[part_id] = self.outputs.get(part_id, "")[:offset] + text
 
+    def result(self, call_id: str, result: ToolResultPart) -> None:
+        if self.round:
+            self.round.results[call_id] = result
+
     def stand(self, standing: Standing) -> None:
         self.standings[standing.path] = standing
 
@@ -158,23 +174,25 @@ class Fold:
                 # What it changed has been told by now, and what it had not changed then, it never did.
                 self.intents = [intent for intent in self.intents if intent.call_id != end.call_id]
                 self.filed = {(call_id, path) for call_id, path in self.filed if call_id != end.call_id}
+                self.ends.append(replace(end, output=""))
                 if self.round:
                     self.round.ends[end.call_id] = end
             case FileChange(call_id=call_id, path=path):
                 self.filed.add((call_id, path))
             case ApprovalRequested() as request:
                 self.approvals[request.request_id] = request
-            case ApprovalResolved(request_id=request_id):
-                self.approvals.pop(request_id, None)
+            case ApprovalResolved() as resolved:
+                self._decided(resolved)
             case TerminalOpen(background=False) as terminal:
                 self.terminals[terminal.terminal_id] = terminal
             case TerminalExit(terminal_id=terminal_id):
                 self.terminals.pop(terminal_id, None)
             case SessionStart(provider=provider, model=model):
                 self.provider, self.model, self.is_closed = provider, model, False
-            case SessionEnd():
+            case SessionEnd(reason=reason):
                 self.is_closed = True
-                self._end_turn()
+                if reason != "suspended":
+                    self._end_turn()
             case ProcessingEnd():
                 self._end_turn()
             case UsageReport(total_cost_usd=cost_usd):
@@ -209,6 +227,17 @@ class Fold:
             case _:
                 pass
 
+    def _decided(self, resolved: ApprovalResolved) -> None:
+        request = self.approvals.pop(resolved.request_id, None)
+        if resolved.decision == "deny":
+            return
+        if request and self.round:
+            self.round.allowed.setdefault(request.call_id, []).append(replace(request, effect={}))
+        if resolved.rule_id and resolved.scope == "session":
+            self.session_grants.add(resolved.rule_id)
+        elif resolved.rule_id and resolved.scope == "turn":
+            self.turn_grants.add(resolved.rule_id)
+
     def _steer_is_in_history(self, text: str) -> None:
         """Its event follows; when that is missing, the steer must not be injected a second time."""
         found = next((steer for steer in self.steers if steer.text == text), None)
@@ -225,3 +254,5 @@ class Fold:
         self.round = None
         self.said.clear()
         self.outputs.clear()
+        self.ends.clear()
+        self.turn_grants.clear()

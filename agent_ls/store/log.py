@@ -25,7 +25,9 @@ FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 OPEN_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
-RecordKind: TypeAlias = Literal["event", "turn", "prompt", "partial", "config", "intent", "ledger", "notice"]
+RecordKind: TypeAlias = Literal[
+    "event", "turn", "prompt", "partial", "config", "intent", "ledger", "notice", "result", "shown"
+]
 
 
 @dataclass(frozen=True, slots=True)

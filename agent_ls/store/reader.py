@@ -14,7 +14,7 @@ from agent_ls.store.fold import Fold
 from agent_ls.store.journal import intent_from_json, standing_from_json
 from agent_ls.store.log import Header, parse_header
 from agent_ls.store.recorder import LATEST_KINDS
-from agent_ls.store.records import turn_from_json
+from agent_ls.store.records import result_from_json, turn_from_json
 
 _EVENT = b'{"event":'
 
@@ -122,6 +122,10 @@ class _Reading:
                 self.fold.turn(restored)
         elif partial := record.get("partial"):
             self.fold.partial(partial)
+        elif result := record.get("result"):
+            self.fold.result(result["callId"], result_from_json(result["part"]))
+        elif shown := record.get("shown"):
+            self.fold.shown[shown["path"]] = shown["digest"]
         elif config := record.get("config"):
             self.fold.config.update(config)
         elif intent := record.get("intent"):

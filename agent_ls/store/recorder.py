@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from agent_ls.llm.messages import JsonValue
+from agent_ls.llm.messages import JsonValue, ToolResultPart
 from agent_ls.loop.emission import output_part
 from agent_ls.loop.events import AssistantTextEnd, Envelope, ProcessingEnd, ReasoningEnd, Title, ToolCallEnd
 from agent_ls.loop.turns import Turn
 from agent_ls.store.errors import UnknownOutputError
 from agent_ls.store.journal import Intent, Standing
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, SessionLog, event_record, make_private_folder, record
-from agent_ls.store.records import turn_to_json
+from agent_ls.store.records import result_to_json, turn_to_json
 
 LATEST_KINDS = frozenset(("usage", "plan"))
 """Of these events only the newest counts; who comes late is told it without a look through the log."""
@@ -82,6 +82,12 @@ class StoreRecorder:
         offset = self._partial_lengths.get(part_id, 0)
         self._partial_lengths[part_id] = len(text)
         self._log.append(record("partial", {"partId": part_id, "offset": offset, "text": text[offset:]}))
+
+    def result(self, call_id: str, result: ToolResultPart) -> None:
+        self._log.append(record("result", {"callId": call_id, "part": result_to_json(result)}))
+
+    def shown(self, path: str, digest: str) -> None:
+        self._log.append(record("shown", {"path": path, "digest": digest}))
 
     def config(self, settings: Mapping[str, JsonValue]) -> None:
         """Settings of the session as its face knows them; a resume gets the last of each name."""

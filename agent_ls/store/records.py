@@ -68,6 +68,18 @@ def turn_from_json(record: Json) -> Turn | None:
         raise ValueError(f"not a turn: {error!r}") from error
 
 
+def result_to_json(result: ToolResultPart) -> dict[str, Any]:
+    return _part_to_json(result)
+
+
+def result_from_json(record: Json) -> ToolResultPart:
+    """
+    Raises:
+        KeyError, TypeError: not a result.
+    """
+    return _result(record)
+
+
 def _turn(record: Json) -> Turn | None:
     timestamp = _text(record["timestamp"])
     match record["type"]:

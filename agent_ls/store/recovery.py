@@ -1,12 +1,13 @@
 """What a resumed session must append so that a cut turn is whole: texts, results, ends (R3, R4).
 
-A turn that was cut ends as `interrupted`: its partial text is kept, each of its calls has a result, what was asked
-is answered with no. Nothing is started again by itself.
+A turn that waited for a person is suspended: what is asked is asked still, its calls that ran end as interrupted, and
+those that had not begun stand. Any other turn that was cut ends as `interrupted`: its partial text is kept, each of its
+calls has a result. Nothing is started again by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from agent_ls.llm.messages import Message, Role, TextPart, ToolCallPart, ToolResultPart
 from agent_ls.llm.requests import FinishReason, Usage
@@ -14,6 +15,7 @@ from agent_ls.loop.call_ids import CallIds
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.emission import output_part
 from agent_ls.loop.events import (
+    ApprovalRequested,
     ApprovalResolved,
     AssistantTextEnd,
     ProcessingEnd,
@@ -26,11 +28,12 @@ from agent_ls.loop.events import (
     ToolCallStart,
     UserInput,
 )
+from agent_ls.loop.ids import ToolCallId, TurnId
 from agent_ls.loop.inbox import Inbox, Input
-from agent_ls.loop.restored import Restored, Settlement
+from agent_ls.loop.restored import EndedCall, Restored, Settlement, Suspended, SuspendedCall
 from agent_ls.loop.summaries import call_summary, output_summary
 from agent_ls.loop.truncation import truncate_tool_output
-from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn, Turn
+from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn
 from agent_ls.store.fold import Fold, Round
 from agent_ls.store.reader import StoredSession
 
@@ -44,12 +47,21 @@ def recover(stored: StoredSession, now: str, found: Sequence[RecordedEvent] = ()
     `found` is what only the files could tell of the cut turn; it comes before the ends of the calls that did it.
     """
     fold = stored.fold
+    asked = _asked(fold)
     call_ids = CallIds(fold.call_ids)
-    calls = list(_settled_calls(fold, fold.round, call_ids)) if fold.round else []
-    turns: list[Turn] = [*_said(fold, now)]
-    if fold.round:
-        turns.append(ToolResultsTurn(tuple(result for result, _ in calls), now))
-    ends = (*_told(fold), *found, *(event for _, added in calls for event in added))
+    settled = list(_settled_calls(fold, fold.round, asked, call_ids)) if fold.round else []
+    ends = (*_told(fold, asked), *found, *(event for _, added in settled for event in added))
+    calls = tuple(call for call, _ in settled)
+    if fold.round and asked:
+        suspended = _suspended(fold, fold.round, calls)
+        settlement = Settlement(fold.turn_id, ends)
+    else:
+        suspended = None
+        results = tuple(call.ended.result for call in calls if call.ended)
+        turns: list[Turn] = [*_said(fold, now)]
+        if fold.round:
+            turns.append(ToolResultsTurn(results, now))
+        settlement = Settlement(fold.turn_id, ends, tuple(turns), _ended(fold))
     return Restored(
         turns=tuple(fold.turns),
         last_seq=stored.last_seq,
@@ -59,11 +71,30 @@ def recover(stored: StoredSession, now: str, found: Sequence[RecordedEvent] = ()
         prompt=fold.prompt,
         call_ids=call_ids.used,
         answers=dict(fold.answers),
-        settlement=Settlement(fold.turn_id, ends, tuple(turns), _ended(fold)),
+        settlement=settlement,
         was_closed=fold.is_closed,
         cost_usd=fold.cost_usd,
         plan=fold.plan,
+        suspended=suspended,
+        shown=dict(fold.shown),
     )
+
+
+def _asked(fold: Fold) -> dict[str, ApprovalRequested]:
+    """What a person is asked, by the call that waits for the answer. Empty: the turn waited for nobody."""
+    round_ = fold.round
+    waiting = {start.call_id for start in round_.starts.values()} - round_.ends.keys() if round_ else set()
+    return {request.call_id: request for request in fold.approvals.values() if request.call_id in waiting}
+
+
+def _suspended(fold: Fold, round_: Round, calls: tuple[SuspendedCall, ...]) -> Suspended:
+    rounds = 0
+    for turn in reversed(fold.turns):
+        if isinstance(turn, UserTurn):
+            break
+        rounds += isinstance(turn, ToolResultsTurn)
+    before = tuple(end for end in fold.ends if end.call_id not in round_.ends)
+    return Suspended(TurnId(fold.turn_id), round_.answer, calls, rounds, before)
 
 
 def _said(fold: Fold, now: str) -> Iterator[AssistantTurn]:
@@ -81,7 +112,7 @@ def _said(fold: Fold, now: str) -> Iterator[AssistantTurn]:
         )
 
 
-def _told(fold: Fold) -> Iterator[RecordedEvent]:
+def _told(fold: Fold, asked: Mapping[str, ApprovalRequested]) -> Iterator[RecordedEvent]:
     """Events that should have followed a turn, and the ends of what was open."""
     if item := fold.begun_from_queue:
         yield UserInput(item.text, item.client_key, item.queued_id)
@@ -94,9 +125,10 @@ def _told(fold: Fold) -> Iterator[RecordedEvent]:
         if not said.has_ended:
             end = AssistantTextEnd if said.kind == "text" else ReasoningEnd
             yield end(part_id, said.text, interrupted=True)
-    for request_id in fold.approvals:
-        reason = "agent-ls ended before this was answered."
-        yield ApprovalResolved(request_id, "deny", "once", "interrupt", reason)
+    for request in fold.approvals.values():
+        if request.call_id not in asked:
+            reason = "agent-ls ended before this was answered."
+            yield ApprovalResolved(request.request_id, "deny", "once", "interrupt", reason)
     for terminal_id in fold.terminals:
         yield TerminalExit(terminal_id, None)
 
@@ -110,22 +142,29 @@ def _ended(fold: Fold) -> tuple[RecordedEvent, ...]:
 
 
 def _settled_calls(
-    fold: Fold, round_: Round, call_ids: CallIds
-) -> Iterator[tuple[ToolResultPart, tuple[RecordedEvent, ...]]]:
-    """For each call of the last answer its result, and the events that it still lacks."""
+    fold: Fold, round_: Round, asked: Mapping[str, ApprovalRequested], call_ids: CallIds
+) -> Iterator[tuple[SuspendedCall, tuple[RecordedEvent, ...]]]:
+    """Each call of the last answer as it stands now, and the events that it still lacks."""
     for index, call in enumerate(round_.answer.tool_calls):
         start = round_.starts.get(index)
-        if start is None:
-            call_id = call_ids.unique(call.id)
+        call_id = ToolCallId(start.call_id) if start else call_ids.unique(call.id)
+        if start and (end := round_.ends.get(call_id)):
+            result = round_.results.get(call_id) or _result(call, end.output, is_error=end.is_error)
+            yield SuspendedCall(call_id, ended=EndedCall(end, result)), ()
+        elif call_id in asked:
+            yield SuspendedCall(call_id, asked[call_id], tuple(round_.allowed.get(call_id, ()))), ()
+        elif start:
+            so_far = fold.outputs.get(output_part(call_id), "")
+            text = f"{so_far}\n\n{CUT}" if so_far else CUT
+            end = _end(call_id, call.name, text)
+            yield SuspendedCall(call_id, ended=EndedCall(end, _result(call, text))), (end,)
+        elif asked:
+            yield SuspendedCall(call_id), ()
+        else:
             summary = call_summary(call.name, call.arguments)
             began = ToolCallStart(call_id, index, call.name, call.arguments, summary)
-            yield _result(call, NEVER_RUN), (began, _end(call_id, call.name, NEVER_RUN))
-        elif end := round_.ends.get(start.call_id):
-            yield _result(call, end.output, is_error=end.is_error), ()
-        else:
-            so_far = fold.outputs.get(output_part(start.call_id), "")
-            text = f"{so_far}\n\n{CUT}" if so_far else CUT
-            yield _result(call, text), (_end(start.call_id, call.name, text),)
+            end = _end(call_id, call.name, NEVER_RUN)
+            yield SuspendedCall(call_id, ended=EndedCall(end, _result(call, NEVER_RUN))), (began, end)
 
 
 def _result(call: ToolCallPart, text: str, *, is_error: bool = True) -> ToolResultPart:

@@ -256,13 +256,26 @@ async def test_rule_for_the_session_holds_for_exactly_what_was_shown(work: Path)
 
 
 @pytest.mark.req("H7")
-async def test_rule_for_the_session_does_not_outlive_it(work: Path) -> None:
+async def test_rule_for_the_session_holds_when_it_is_opened_again_and_in_no_other(work: Path) -> None:
     async with running(work.parent, [[shell("true")]]) as bench:
         talk = await bench.talk("ask", by_rule("session"))
         await talk.say("one")
-        session_id = talk.session_id
+    async with running(work.parent, [[shell("true")], [shell("true ")], END, [shell("true")]]) as bench:
+        again = await bench.reopen(talk.session_id)
+        await again.say("two")
+        assert [request.effect["command"] for request in again.of(ApprovalRequested)] == ["true", "true "]
+        other = await bench.talk("ask")
+        await other.say("three")
+        assert len(other.of(ApprovalRequested)) == 1
+
+
+@pytest.mark.req("H7")
+async def test_rule_for_the_turn_does_not_outlive_it_when_the_session_is_opened_again(work: Path) -> None:
     async with running(work.parent, [[shell("true")]]) as bench:
-        again = await bench.reopen(session_id)
+        talk = await bench.talk("ask", by_rule("turn"))
+        await talk.say("one")
+    async with running(work.parent, [[shell("true")]]) as bench:
+        again = await bench.reopen(talk.session_id)
         await again.say("two")
         assert len(again.of(ApprovalRequested)) == 2
 

@@ -13,6 +13,7 @@ from anyio.lowlevel import checkpoint
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.loop.approval import Allowed, Answer, ApprovalDesk, ApprovalQuestion, Decision, Verdict
 from agent_ls.loop.events import (
+    ApprovalRequested,
     ApprovalResolved,
     AssistantTextEnd,
     Envelope,
@@ -48,6 +49,9 @@ class AskingApprover:
         if self.desk and isinstance(question.effect, CommandEffect):
             return await self.desk.ask(question, Verdict("ask", "it runs a command"))
         return Allowed()
+
+    async def resume(self, request: ApprovalRequested) -> Decision:
+        raise AssertionError("no turn was suspended")
 
 
 async def _patient(arguments: AnyArguments, context: ToolContext) -> ToolOutput:

@@ -1,4 +1,4 @@
-"""The log cut anywhere, then resumed: readable, a valid history, numbers without holes, nothing started again."""
+"""The log cut anywhere, then resumed: readable, a valid history, numbers without holes, nothing started by itself."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from agent_ls.environments.effects import CommandEffect
 from agent_ls.loop import event_codec
 from agent_ls.loop.approval import Allowed, Answer, ApprovalDesk, ApprovalQuestion, Decision, Verdict
 from agent_ls.loop.events import (
-    ApprovalResolved,
+    ApprovalRequested,
     AssistantTextEnd,
     Envelope,
     ProcessingEnd,
+    RecordedEvent,
     SessionStart,
     StateChanged,
     SteeringInjected,
@@ -58,21 +59,31 @@ class Desk:
 
     def __init__(self) -> None:
         self.session: Session | None = None
+        self.desk = ApprovalDesk(self._emit, lambda: bool(self.session and self.session.is_stopped))
+
+    def _emit(self, event: RecordedEvent) -> None:
+        assert self.session
+        self.session.emit(event)
 
     async def decide(self, question: ApprovalQuestion) -> Decision:
-        if self.session is None or not isinstance(question.effect, CommandEffect):
+        if question.allowed or not isinstance(question.effect, CommandEffect):
             return Allowed()
-        desk = ApprovalDesk(self.session.emit)
         async with anyio.create_task_group() as group:
-            group.start_soon(_allow, desk)
-            decision = await desk.ask(question, Verdict("ask", "a command"))
+            group.start_soon(self._allow)
+            decision = await self.desk.ask(question, Verdict("ask", "a command"))
         return decision
 
+    async def resume(self, request: ApprovalRequested) -> Decision:
+        return await self.desk.wait(request.request_id)
 
-async def _allow(desk: ApprovalDesk) -> None:
-    while not desk.pending():
-        await anyio.lowlevel.checkpoint()
-    desk.answer(desk.pending()[0].request_id, Answer("allow", decided_by="test"))
+    async def _allow(self) -> None:
+        while not self.desk.pending():
+            await anyio.lowlevel.checkpoint()
+        self.allow()
+
+    def allow(self) -> None:
+        for request in self.desk.pending():
+            self.desk.answer(request.request_id, Answer("allow", decided_by="test"))
 
 
 @dataclass
@@ -151,20 +162,29 @@ def _resumed(root: Path, log: bytes) -> OpenSession:
 
 
 async def _go_on(opened: OpenSession) -> tuple[Session, FakeProvider]:
-    """Resumes the session, says one thing, and closes it."""
+    """Resumes the session, allows what it asks still, says one thing, and closes it."""
     assert opened.stored is not None
-    provider = FakeProvider()
+    provider, approver, has_leave = FakeProvider(), Desk(), False
 
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
-        pytest.fail("nothing is started again by itself")
+        assert has_leave, "nothing is started again by itself"
+        return ToolOutput("tests: fine", exit_code=0)
 
-    session = make_session(
-        provider, *_tools(run), recorder=opened.recorder, restored=recover(opened.stored, NOW)
+    restored = recover(opened.stored, NOW)
+    session = approver.session = make_session(
+        provider, *_tools(run), recorder=opened.recorder, restored=restored, approver=approver
     )
     with anyio.fail_after(DEADLINE_S):
         async with anyio.create_task_group() as group:
             with session.subscribe() as events:
                 group.start_soon(session.run)
+                if restored.suspended:
+                    for request in restored.suspended.asked:
+                        approver.desk.restore(request, restored.suspended.turn_id)
+                    await anyio.wait_all_tasks_blocked()
+                    assert (session.state, provider.requests) == ("AWAITING_INPUT", [])
+                    has_leave = True
+                    approver.allow()
                 session.submit("still there?")
                 async for item in events:
                     if item.envelope.kind == "processing_end" and session.queue == ():
@@ -328,11 +348,29 @@ async def test_calls_that_ended_keep_their_result_and_the_others_say_that_they_w
 
 
 @pytest.mark.req("R4", "H7")
-async def test_an_approval_that_was_pending_is_denied_by_interrupt(tmp_path: Path) -> None:
-    events, _ = await _cut_where(tmp_path, lambda record: _is_event(record, "approval_requested"))
-    resolved = events[0].event
-    assert isinstance(resolved, ApprovalResolved)
-    assert (resolved.decision, resolved.decided_by) == ("deny", "interrupt")
+async def test_an_approval_that_was_pending_waits_again_and_its_answer_goes_on_with_the_turn(
+    tmp_path: Path,
+) -> None:
+    events, session = await _cut_where(tmp_path, lambda record: _is_event(record, "approval_requested"))
+    told = [envelope.kind for envelope in events]
+    assert told[: told.index("tool_call_end") + 1] == [
+        "session_start",
+        "state",
+        "approval_resolved",
+        "state",
+        "queue",
+        "terminal_open",
+        "terminal_exit",
+        "tool_call_end",
+    ]
+    assert [e.event.state for e in events if isinstance(e.event, StateChanged)] == [
+        "AWAITING_INPUT",
+        "PROCESSING",
+        "IDLE",
+        "CLOSED",
+    ]
+    results = next(turn for turn in session.history.turns if isinstance(turn, ToolResultsTurn)).results
+    assert [result.content for result in results] == ["did a", "did b", "tests: fine", "did"]
 
 
 async def test_the_queue_is_kept_and_waits_for_the_user(tmp_path: Path) -> None:

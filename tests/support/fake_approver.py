@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from anyio.lowlevel import checkpoint
 
 from agent_ls.loop.approval import Allowed, ApprovalQuestion, Decision
+from agent_ls.loop.events import ApprovalRequested
 
 
 class FakeApprover:
@@ -27,4 +28,8 @@ class FakeApprover:
         self.questions.append(question)
         await checkpoint()
         self._on_ask(question)
+        return next(self._decisions, self._otherwise)
+
+    async def resume(self, request: ApprovalRequested) -> Decision:
+        await checkpoint()
         return next(self._decisions, self._otherwise)

@@ -13,6 +13,7 @@ from anyio.lowlevel import checkpoint
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.effects import Effect, NoEffect
 from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.llm.messages import ToolResultPart
 from agent_ls.loop.approval import Approver
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.events import Envelope, RecordedEvent, ToolCallEnd, ToolCallStart
@@ -40,6 +41,8 @@ class MemoryRecorder:
         self.prompts: list[str] = []
         self.partials: list[tuple[str, str]] = []
         self.outputs: dict[str, str] = {}
+        self.results: dict[str, ToolResultPart] = {}
+        self.seen: dict[str, str] = {}
         self.order: list[str] = []
         self.on_event: Callable[[Envelope], None] = lambda _: None
 
@@ -61,6 +64,12 @@ class MemoryRecorder:
     def output(self, call_id: str, text: str) -> str:
         self.outputs[call_id] = text
         return f"ref-{call_id}"
+
+    def result(self, call_id: str, result: ToolResultPart) -> None:
+        self.results[call_id] = result
+
+    def shown(self, path: str, digest: str) -> None:
+        self.seen[path] = digest
 
     async def sync(self) -> None:
         await checkpoint()

@@ -1,0 +1,404 @@
+"""A turn that waits for a person outlives its process: asked again as it was, looked at anew, and gone on with (R4)."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import pytest
+
+from agent_ls.loop.approval import Answer
+from agent_ls.loop.dispatch import EVENT_SHARE_CHARS
+from agent_ls.loop.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    ProcessingEnd,
+    SessionEnd,
+    StateChanged,
+    SteeringInjected,
+    ToolCallEnd,
+    ToolCallStart,
+    UserInput,
+)
+from agent_ls.policy.decide import Mode
+from tests.app.test_permissions import Script, call, edit, outside, read, shell, work
+from tests.support.fake_provider import CallTool, problem_of, text, tool_call
+from tests.support.workbench import DEADLINE_S, Bench, Talk, running, wait
+
+__all__ = ["work"]  # the fixture
+
+pytestmark = [pytest.mark.anyio, pytest.mark.req("R4", "H7")]
+
+YES, NO = Answer("allow", decided_by="test"), Answer("deny", reason="not like that", decided_by="test")
+
+hows = pytest.mark.parametrize("how", ["ended", "killed"])
+
+
+@dataclass
+class Left:
+    """What an earlier process left: its session, its log, and what it asked last."""
+
+    session_id: str
+    state: Path
+    asked: tuple[ApprovalRequested, ...]
+
+    async def reopened(self, bench: Bench) -> Talk:
+        talk = await bench.reopen(self.session_id, wait)
+        assert talk.live.desk.pending() == self.asked
+        assert talk.live.session.state == "AWAITING_INPUT"
+        await anyio.wait_all_tasks_blocked()
+        assert bench.model.requests == []
+        return talk
+
+
+async def left(
+    folder: Path,
+    script: Script,
+    how: str = "killed",
+    *,
+    mode: Mode = "ask",
+    count: int = 1,
+    arrange: Callable[[Talk], Awaitable[None]] | None = None,
+) -> Left:
+    """A process with a turn that ends (or is killed) when its approval number `count` waits."""
+    state = folder / "state"
+    async with running(folder, script) as bench:
+        talk = await bench.talk(mode, wait)
+        talk.live.session.submit("go")
+        if arrange:
+            await arrange(talk)
+        await talk.until("approval_requested", count)
+        asked = talk.live.desk.pending()
+        if how == "killed":
+            state = shutil.copytree(state, folder / "left-behind", dirs_exist_ok=True)
+    if how == "ended":
+        assert talk.of(SessionEnd) == [SessionEnd("CLOSED", "suspended")]
+        assert talk.of(ApprovalResolved) == [] or count > 1
+        assert talk.of(ProcessingEnd) == []
+    return Left(talk.session_id, state, asked)
+
+
+async def answer(talk: Talk, answer: Answer, number: int = 0) -> None:
+    talk.live.desk.answer(talk.live.desk.pending()[number].request_id, answer)
+
+
+def check(bench: Bench, talk: Talk) -> None:
+    """What holds after any turn that went on."""
+    assert {problem_of(request.messages) for request in bench.model.requests} <= {""}
+    starts = [start.call_id for start in talk.of(ToolCallStart)]
+    assert sorted(starts) == sorted(end.call_id for end in talk.of(ToolCallEnd))
+    assert len(set(starts)) == len(starts)
+    seqs = [envelope.seq for envelope in talk.envelopes]
+    assert seqs == list(range(1, len(seqs) + 1))
+
+
+WRITE = call("write_file", file_path="a.txt", content="two\n")
+CALLS: dict[str, tuple[list[CallTool], str]] = {
+    "edit": ([read("a.txt"), edit("a.txt")], "ONE\n"),
+    "write over what was read": ([read("a.txt"), WRITE], "two\n"),
+    "command": ([shell("echo three > a.txt")], "three\n"),
+}
+
+
+@hows
+@pytest.mark.parametrize("name", CALLS)
+async def test_approval_is_there_again_and_its_yes_goes_on_with_the_turn(
+    name: str, how: str, work: Path
+) -> None:
+    calls, expected = CALLS[name]
+    waiting = await left(work.parent, [[step] for step in calls], how)
+    async with running(work.parent, state=waiting.state) as bench:
+        talk = await waiting.reopened(bench)
+        assert (work / "a.txt").read_text() == "one\n"
+        await answer(talk, YES)
+        await talk.until("processing_end")
+        assert (work / "a.txt").read_text() == expected
+        check(bench, talk)
+        assert [result.is_error for result in bench.results()] == [False] * len(calls)
+        assert len(talk.of(ApprovalRequested)) == 1
+        assert talk.of(ProcessingEnd) == [ProcessingEnd("completed")]
+        (turn_id,) = {envelope.turn_id for envelope in talk.envelopes if "approval" in envelope.kind}
+        assert talk.envelopes[-1].turn_id == turn_id
+        states = [event.state for event in talk.of(StateChanged) if event.state != "CLOSED"]
+        assert states == ["PROCESSING", "AWAITING_INPUT", "PROCESSING", "IDLE"]
+
+
+@hows
+async def test_no_is_told_to_the_model_with_its_reason_and_nothing_is_done(how: str, work: Path) -> None:
+    waiting = await left(work.parent, [[shell("rm a.txt"), shell("rm b.txt")]], how)
+    async with running(work.parent, state=waiting.state) as bench:
+        talk = await waiting.reopened(bench)
+        await answer(talk, NO)
+        await talk.until("approval_requested", 2)
+        await answer(talk, NO)
+        await talk.until("processing_end")
+        check(bench, talk)
+        assert ["not like that" in result.content for result in bench.results()] == [True, True]
+        assert talk.of(ProcessingEnd) == [ProcessingEnd("refused")]
+    assert (work / "a.txt").exists()
+
+
+@hows
+async def test_change_that_is_another_by_now_is_asked_about_again(how: str, work: Path) -> None:
+    waiting = await left(work.parent, [[read("a.txt")], [edit("a.txt", "on", "ON")]], how)
+    (work / "a.txt").write_text("one more\n")
+    async with running(work.parent, state=waiting.state) as bench:
+        talk = await waiting.reopened(bench)
+        await answer(talk, YES)
+        await talk.until("approval_requested", 2)
+        first, second = talk.of(ApprovalRequested)
+        assert first.request_id != second.request_id
+        assert first.digest != second.digest
+        assert "+ONe more" in second.effect["files"][0]["diff"]
+        assert (work / "a.txt").read_text() == "one more\n"
+        await answer(talk, YES)
+        await talk.until("processing_end")
+        check(bench, talk)
+    assert (work / "a.txt").read_text() == "ONe more\n"
+
+
+@pytest.mark.req("X6")
+async def test_change_that_leads_elsewhere_by_now_is_asked_about_again(work: Path) -> None:
+    waiting = await left(work.parent, [[read("a.txt")], [edit("a.txt")]])
+    (work / "a.txt").unlink()
+    (work / "a.txt").symlink_to(outside(work))
+    outside(work).write_text("one\n")  # so that the change would fit
+    async with running(work.parent, state=waiting.state) as bench:
+        talk = await waiting.reopened(bench)
+        await answer(talk, YES)
+        await talk.until("approval_requested", 2)
+        assert "outside the workspace" in talk.of(ApprovalRequested)[-1].reason
+        await answer(talk, NO)
+        await talk.until("processing_end")
+        check(bench, talk)
+    assert outside(work).read_text() == "one\n"
+
+
+@pytest.mark.req("X8")
+async def test_mode_of_the_moment_holds_when_the_turn_goes_on(work: Path) -> None:
+    waiting = await left(work.parent, [[shell("echo x > made")]])
+    async with running(work.parent, state=waiting.state) as bench:
+        talk = await waiting.reopened(bench)
+        await talk.live.configure(mode="plan")
+        await answer(talk, YES)
+        await talk.until("processing_end")
+        check(bench, talk)
+        assert "plan mode" in bench.results()[0].content
+    assert not (work / "made").exists()
+
+
+async def test_what_was_allowed_of_the_call_before_is_not_asked_again(work: Path) -> None:
+    """A file outside is looked at first, and then changed: each is asked, once."""
+    path = outside(work)
+    path.write_text("")
+
+    async def look(talk: Talk) -> None:
+        await talk.until("approval_requested")
+        await answer(talk, YES)
+
+    write = call("write_file", file_path=str(path), content="mine\n")
+    waiting = await left(work.parent, [[write]], count=2, arrange=look)
+    assert [request.effect["type"] for request in waiting.asked] == ["WriteEffect"]
+    async with running(work.parent, state=waiting.state) as bench:
+        talk = await waiting.reopened(bench)
+        await answer(talk, YES)
+        await talk.until("processing_end")
+        check(bench, talk)
+        assert len(talk.of(ApprovalRequested)) == 2
+    assert path.read_text() == "mine\n"
+
+
+@hows
+async def test_several_that_wait_are_answered_one_by_one_through_several_processes(
+    how: str, work: Path
+) -> None:
+    """Two reads outside wait, one inside is done, and a command has not begun."""
+    other = outside(work).with_name("p.txt")
+    other.write_text("other\n")
+    calls = [
+        tool_call("read_file", json.dumps({"file_path": str(outside(work))}), "r1"),
+        tool_call("read_file", json.dumps({"file_path": "a.txt"}), "r2"),
+        tool_call("read_file", json.dumps({"file_path": str(other)}), "r3"),
+        tool_call("shell", json.dumps({"command": "echo made > made"}), "s"),
+    ]
+
+    async def read_inside(talk: Talk) -> None:
+        await talk.until("tool_call_end")
+
+    waiting = await left(work.parent, [calls], how, count=2, arrange=read_inside)
+    assert [request.call_id for request in waiting.asked] == ["r1", "r3"]
+    async with running(work.parent, state=waiting.state) as bench:
+        talk = await waiting.reopened(bench)
+        await answer(talk, YES, 1)
+        await talk.until("tool_call_end", 2)
+        still = Left(waiting.session_id, waiting.state, talk.live.desk.pending())
+        if how == "killed":
+            still.state = shutil.copytree(waiting.state, work.parent / "left-again")
+    assert [request.call_id for request in still.asked] == ["r1"]
+    async with running(work.parent, state=still.state) as bench:
+        talk = await still.reopened(bench)
+        await answer(talk, NO)
+        await talk.until("approval_requested", 3)
+        assert not (work / "made").exists()
+        await answer(talk, YES)
+        await talk.until("processing_end")
+        check(bench, talk)
+        results = bench.results()
+        assert [result.tool_call_id for result in results] == ["r1", "r2", "r3", "s"]
+        assert [result.is_error for result in results] == [True, False, False, False]
+        assert "one" in results[1].content
+        assert "other" in results[2].content
+    assert (work / "made").read_text() == "made\n"
+
+
+async def test_results_of_the_same_round_stay_what_the_model_would_have_been_told(work: Path) -> None:
+    """A result that is too long for its event, and one with an image, beside a command that waits."""
+    (work / "p.png").write_bytes(b"\x89PNG\r\n\x1a\n and more")
+    many = [
+        tool_call(
+            "shell", json.dumps({"command": "for i in $(seq 1 200); do printf '%0400d\\n' $i; done"}), "s1"
+        ),
+        tool_call("read_file", json.dumps({"file_path": "p.png"}), "p"),
+        shell("rm a.txt"),
+    ]
+    async with running(work.parent, [many]) as bench:
+        talk = await bench.talk("full", lambda _: NO)
+        await talk.say("go")
+        whole = bench.results()
+    waiting = await left(work.parent, [many], mode="full")
+    async with running(work.parent, state=waiting.state) as bench:
+        talk = await waiting.reopened(bench)
+        await answer(talk, NO)
+        await talk.until("processing_end")
+        again = bench.results()
+    assert again[1:] == whole[1:]
+    assert whole[1].images
+    assert [_untimed(again[0].content)] == [_untimed(whole[0].content)]
+    assert len(whole[0].content) > 2 * EVENT_SHARE_CHARS, "more than the event holds"
+
+
+def _untimed(content: str) -> str:
+    return re.sub(r"[\d.]+ m?s\b", "(time)", content)
+
+
+@hows
+async def test_rules_hold_again_for_the_turn_and_for_the_session(how: str, work: Path) -> None:
+    async def by_rules(talk: Talk) -> None:
+        for count, scope in ((1, "turn"), (2, "session")):
+            await talk.until("approval_requested", count)
+            (request,) = talk.live.desk.pending()
+            rule = next(rule for rule in request.rules if rule.scope == scope)
+            await answer(talk, Answer("allow", rule.scope, rule.id, decided_by="test"))
+
+    script: Script = [[shell("true")], [shell("echo")], [shell("rm a.txt")]]
+    waiting = await left(work.parent, script, how, count=3, arrange=by_rules)
+    later: Script = [[shell("true")], [shell("echo")], text("done"), [shell("echo")], [shell("true")]]
+    async with running(work.parent, later, state=waiting.state) as bench:
+        talk = await waiting.reopened(bench)
+        await answer(talk, YES)
+        await talk.until("processing_end")
+        assert len(talk.of(ApprovalRequested)) == 3
+        talk.live.session.submit("and now?")
+        await talk.until("approval_requested", 4)
+        assert talk.of(ApprovalRequested)[-1].effect["command"] == "true"
+        await answer(talk, YES)
+        await talk.until("processing_end", 2)
+        check(bench, talk)
+
+
+@pytest.mark.req("H2", "L16")
+@pytest.mark.parametrize("at_once", [True, False], ids=["at once", "later"])
+@pytest.mark.parametrize("stop", ["interrupt", "abort"])
+async def test_suspended_turn_is_stopped_as_one_that_waits(stop: str, at_once: bool, work: Path) -> None:
+    waiting = await left(work.parent, [[shell("echo x > made"), read("a.txt")]])
+    async with running(work.parent, [text("I see.")], state=waiting.state) as bench:
+        talk = await bench.reopen(waiting.session_id, wait)
+        if not at_once:
+            await anyio.wait_all_tasks_blocked()
+        getattr(talk.live.session, stop)()
+        with anyio.fail_after(DEADLINE_S):
+            if stop == "abort":
+                await talk.live.ended.wait()
+            else:
+                await talk.until("processing_end")
+        (resolved,) = talk.of(ApprovalResolved)
+        assert (resolved.decision, resolved.decided_by) == ("deny", "interrupt")
+        again = await bench.reopen(waiting.session_id, wait)
+        assert again.live.session.state == "IDLE"
+        await again.say("go on")
+        check(bench, again)
+        assert [result.is_error for result in bench.results()] == [True, True]
+    reasons = {"interrupt": "interrupted", "abort": "aborted"}
+    assert [end.reason for end in again.of(ProcessingEnd)] == [reasons[stop], "completed"]
+    assert not (work / "made").exists()
+
+
+@hows
+@pytest.mark.req("L6")
+async def test_steers_and_the_queue_wait_with_the_turn(how: str, work: Path) -> None:
+    async def say_more(talk: Talk) -> None:
+        await talk.until("approval_requested")
+        talk.live.session.steer("be quick")
+        talk.live.session.follow_up("and then?")
+
+    waiting = await left(work.parent, [[shell("echo x > made")]], how, arrange=say_more)
+    async with running(work.parent, state=waiting.state) as bench:
+        talk = await waiting.reopened(bench)
+        session = talk.live.session
+        assert [item.text for item in session.queue] == ["and then?"]
+        assert session.submit("also this", when_busy="steer").steer_id
+        assert session.submit("at last").queued_id
+        await answer(talk, YES)
+        await talk.until("processing_end")
+        check(bench, talk)
+        assert [event.text for event in talk.of(SteeringInjected)] == ["be quick", "also this"]
+        assert [event.text for event in talk.of(UserInput)] == ["go", "and then?", "at last"]
+        assert bench.told() == ["go", "be quick", "also this", "and then?", "at last"]
+        first = [message.text for message in bench.model.requests[0].messages if message.role.value == "user"]
+        assert first == ["go", "be quick", "also this"]
+
+
+async def test_turn_goes_on_with_its_model_when_another_was_chosen_while_it_waited(work: Path) -> None:
+    async def choose(talk: Talk) -> None:
+        await talk.until("approval_requested")
+        assert await talk.live.configure(model="another-model") == "nextTurn"
+
+    waiting = await left(work.parent, [[shell("true")]], arrange=choose)
+    async with running(work.parent, state=waiting.state) as bench:
+        talk = await waiting.reopened(bench)
+        assert talk.live.summary().model == "another-model"
+        await answer(talk, YES)
+        await talk.until("processing_end")
+        await talk.say("and now?")
+        models = [request.model for request in bench.model.requests]
+        assert models[0] != "another-model"
+        assert models[1:] == ["another-model"]
+        check(bench, talk)
+
+
+async def test_answer_that_came_before_the_end_stands_and_the_turn_is_interrupted(work: Path) -> None:
+    """The log was cut right behind the answer: whether the command had begun nobody knows."""
+
+    async def answered(talk: Talk) -> None:
+        await talk.until("approval_requested")
+        await answer(talk, YES)
+
+    state = work.parent / "state"
+    async with running(work.parent, [[shell("sleep 600")]]) as bench:
+        talk = await bench.talk("ask", wait)
+        talk.live.session.submit("go")
+        await answered(talk)
+        state = shutil.copytree(state, work.parent / "left-behind")
+        talk.live.session.interrupt()
+        await talk.until("processing_end")
+    async with running(work.parent, state=state) as bench:
+        again = await bench.reopen(talk.session_id, wait)
+        assert again.live.session.state == "IDLE"
+        assert again.live.desk.pending() == ()
+        assert again.of(ProcessingEnd) == [ProcessingEnd("interrupted")]
+        check(bench, again)
