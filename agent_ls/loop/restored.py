@@ -63,19 +63,16 @@ class SuspendedCall:
 class Suspended:
     """A turn that waited for a person when its process ended (R4).
 
-    `calls` are those of `answer`, in its order; `ends` those of the rounds before, of which there were `rounds`.
+    `calls` are those of `answer`, in its order, `asked` what waits for an answer, oldest first. `ends` are those of the
+    rounds before, of which there were `rounds`.
     """
 
     turn_id: TurnId
     answer: AssistantTurn
     calls: tuple[SuspendedCall, ...]
+    asked: tuple[ApprovalRequested, ...]
     rounds: int
     ends: tuple[ToolCallEnd, ...] = ()
-
-    @property
-    def asked(self) -> tuple[ApprovalRequested, ...]:
-        """What waits for an answer."""
-        return tuple(call.asked for call in self.calls if call.asked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ def recover(stored: StoredSession, now: str, found: Sequence[RecordedEvent] = ()
     ends = (*_told(fold, asked), *found, *(event for _, added in settled for event in added))
     calls = tuple(call for call, _ in settled)
     if fold.round and asked:
-        suspended = _suspended(fold, fold.round, calls)
+        suspended = _suspended(fold, fold.round, calls, asked)
         settlement = Settlement(fold.turn_id, ends)
     else:
         suspended = None
@@ -87,14 +87,16 @@ def _asked(fold: Fold) -> dict[str, ApprovalRequested]:
     return {request.call_id: request for request in fold.approvals.values() if request.call_id in waiting}
 
 
-def _suspended(fold: Fold, round_: Round, calls: tuple[SuspendedCall, ...]) -> Suspended:
+def _suspended(
+    fold: Fold, round_: Round, calls: tuple[SuspendedCall, ...], asked: Mapping[str, ApprovalRequested]
+) -> Suspended:
     rounds = 0
     for turn in reversed(fold.turns):
         if isinstance(turn, UserTurn):
             break
         rounds += isinstance(turn, ToolResultsTurn)
     before = tuple(end for end in fold.ends if end.call_id not in round_.ends)
-    return Suspended(TurnId(fold.turn_id), round_.answer, calls, rounds, before)
+    return Suspended(TurnId(fold.turn_id), round_.answer, calls, tuple(asked.values()), rounds, before)
 
 
 def _said(fold: Fold, now: str) -> Iterator[AssistantTurn]:

@@ -215,12 +215,29 @@ class Story:
         assert all("torn" in problem for problem in stored.problems), stored.problems
         await self._editor.open(played.folder / "open.py", played.shown)
         resumed = await self._editor.subscribe(played.session_id)
+        waiting = resumed["pending"]["approvals"]
+        assert (resumed["session"]["state"] == "AWAITING_INPUT") == bool(waiting)
+        if waiting:
+            await self._answer(played, waiting)
+            resumed = await self._editor.subscribe(played.session_id)
         events = resumed["events"]
-        _check_resumed(played, resumed, was_cut=bool(stored.fold.turn_id))
+        _check_resumed(played, resumed, was_cut=bool(stored.fold.turn_id) and not waiting)
         await self._go_on(played, resumed["lastSeq"])
         await self._take_back(played)
         codes = [event["data"].get("code") for event in events if event["kind"] == "warning"]
         assert "unsettled_change" not in codes
+
+    async def _answer(self, played: Played, waiting: list[dict[str, Any]]) -> None:
+        """Says yes to what was asked when the server died, and to what follows, up to the end of the turn."""
+        cursor = len(self._client.received)
+        for request in waiting:
+            await self._react(played.session_id, {"kind": "approval_requested", "data": request}, 0)
+        event: dict[str, Any] = {}
+        while event.get("kind") != "processing_end":
+            message = await self._client.wait_for(lambda m: "method" in m, after=cursor)
+            cursor = self._client.received.index(message, cursor) + 1
+            event = message["params"] if message["method"] == "agent/event" else {}
+            await self._react(played.session_id, event, 2)
 
     async def _go_on(self, played: Played, last_seq: int) -> None:
         await self._editor.submit(played.session_id, GO_ON)

@@ -54,6 +54,7 @@ async def test_a_server_that_is_ended_while_turns_run_settles_all_of_them(
         "Stream.": [Text("Half a sen", Gate())],
         "Ask.": [ToolCall("shell", {"command": "true"})],
         "Run.": [ToolCall("shell", {"command": stubborn, "timeout_ms": 600_000})],
+        "The user said no": "So be it.",
         "Go on.": "Fine.",
     }
 
@@ -84,13 +85,20 @@ async def test_a_server_that_is_ended_while_turns_run_settles_all_of_them(
             kinds = [event.encoded.split(b'"kind":"')[1].split(b'"')[0] for event in stored.events]
             assert stored.problems == ()
             assert kinds[-1] == b"session_end"
-            assert kinds.count(b"processing_end") == 1
-            assert kinds.count(b"tool_call_start") == kinds.count(b"tool_call_end")
-            assert (stored.fold.turn_id, stored.fold.round, stored.fold.approvals) == ("", None, {})
+            waits = session_id == ids["Ask."]
+            assert kinds.count(b"processing_end") == (0 if waits else 1)
+            assert kinds.count(b"tool_call_start") == kinds.count(b"tool_call_end") + waits
+            assert kinds.count(b"approval_resolved") == 0
+            assert (bool(stored.fold.turn_id), len(stored.fold.approvals)) == (waits, waits)
         async with server_process(env=env) as server:
             editor = Editor(server.client)
             await editor.start(tmp_path)
-            for session_id in ids.values():
+            waiting = await editor.subscribe(ids["Ask."])
+            assert waiting["session"]["state"] == "AWAITING_INPUT"
+            (request,) = waiting["pending"]["approvals"]
+            await editor.approve({"sessionId": ids["Ask."], "data": request}, "deny")
+            await editor.client.event("processing_end", reason="refused")
+            for session_id in (ids["Stream."], ids["Run."]):
                 resumed = await editor.subscribe(session_id)
                 ends = [e["data"]["reason"] for e in resumed["events"] if e["kind"] == "processing_end"]
                 assert ends == ["interrupted"]

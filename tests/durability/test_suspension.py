@@ -1,0 +1,238 @@
+"""The editor goes while an approval waits: the next server asks the same, and the answer goes on with the turn (R4)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.durability.story import SERVERS, edit, environment
+from tests.durability.test_kill import die
+from tests.durability.test_orderly_end import Ending, hang_up, shut_down, terminate
+from tests.support.editor import Editor, new_key
+from tests.support.framed_client import ServerProcess, server_process
+from tests.support.loopback import Answer, LoopbackProvider, Text, ToolCall
+
+pytestmark = pytest.mark.req("R4", "H7", "L3", "R3")
+
+
+async def kill(editor: Editor, server: ServerProcess) -> None:
+    await die(server)
+
+
+wires = pytest.mark.parametrize("wire", SERVERS)
+all_endings = pytest.mark.parametrize(
+    "end", [shut_down, hang_up, terminate, kill], ids=lambda end: end.__name__
+)
+pairs = pytest.mark.parametrize(
+    ("wire", "end"), [pytest.param("anthropic", kill, id="kill"), pytest.param("openai", shut_down, id="end")]
+)
+
+
+READ = ToolCall("read_file", {"file_path": "notes.txt"})
+TEXT = "one\ntwo\nthree\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "notes.txt").write_text(TEXT)
+    return folder
+
+
+@asynccontextmanager
+async def editing(provider: LoopbackProvider, project: Path) -> AsyncIterator[tuple[Editor, ServerProcess]]:
+    async with server_process(env=environment(provider, project.parent / "state")) as server:
+        editor = Editor(server.client)
+        await editor.start(project, mode="ask")
+        yield editor, server
+
+
+async def suspended(
+    wire: str, provider: LoopbackProvider, project: Path, end: Ending, count: int = 1
+) -> tuple[str, list[dict[str, Any]]]:
+    """A server that ends while so many approvals wait; the session, and what was asked."""
+    async with editing(provider, project) as (editor, server):
+        session_id = await editor.new_session(provider=wire)
+        await editor.submit(session_id, "Go.")
+        await _asked(editor, count)
+        asked = [event["data"] for event in editor.client.events if event["kind"] == "approval_requested"]
+        await end(editor, server)
+        await server.exit_code()
+    return session_id, asked
+
+
+async def _asked(editor: Editor, count: int) -> None:
+    """Until so many approvals were asked by this server."""
+
+    def is_last(message: dict[str, Any]) -> bool:
+        events = [event["kind"] for event in editor.client.events]
+        return events.count("approval_requested") >= count
+
+    await editor.client.wait_for(is_last)
+
+
+async def reopened(editor: Editor, session_id: str, asked: list[dict[str, Any]]) -> dict[str, Any]:
+    resumed = await editor.subscribe(session_id)
+    assert resumed["pending"]["approvals"] == asked
+    assert resumed["session"]["state"] == "AWAITING_INPUT"
+    assert [event["seq"] for event in resumed["events"]] == list(range(1, resumed["lastSeq"] + 1))
+    kinds = [event["kind"] for event in resumed["events"]]
+    assert "approval_resolved" not in kinds
+    assert "processing_end" not in kinds
+    return resumed
+
+
+async def say(editor: Editor, session_id: str, request: dict[str, Any], decision: str, **params: Any) -> Any:
+    return await editor.approve({"sessionId": session_id, "data": request}, decision, **params)
+
+
+@all_endings
+@wires
+async def test_a_yes_after_the_restart_makes_the_edit_that_was_shown(
+    wire: str, end: Ending, project: Path
+) -> None:
+    calls: list[Answer] = [[Text("I look."), READ], [edit(wire, "notes.txt", "two\n", "TWO\n")], "All done."]
+    with SERVERS[wire](calls) as provider:
+        session_id, asked = await suspended(wire, provider, project, end)
+        async with editing(provider, project) as (editor, _):
+            resumed = await reopened(editor, session_id, asked)
+            assert (project / "notes.txt").read_text() == TEXT
+            assert len(provider.requests) == 2
+            key = new_key()
+            answers = [await say(editor, session_id, asked[0], "allow", clientKey=key)]
+            ended = await editor.client.event("processing_end", reason="completed")
+            assert (project / "notes.txt").read_text() == TEXT.replace("two", "TWO")
+            started = next(event for event in resumed["events"] if event["kind"] == "user_input")
+            assert ended["turnId"] == started["turnId"]
+            (file,) = (await editor.client.request("agent/hunks", {"sessionId": session_id}))["files"]
+            assert [hunk["newLines"] for hunk in file["hunks"]] == [["TWO\n"]]
+            # The same answer, sent again because it was not heard; and a late one of somebody else.
+            answers.append(await say(editor, session_id, asked[0], "allow", clientKey=key))
+            answers.append(await say(editor, session_id, asked[0], "deny"))
+        async with editing(provider, project) as (editor, _):
+            resumed = await editor.subscribe(session_id)
+            assert (resumed["session"]["state"], resumed["pending"]["approvals"]) == ("IDLE", [])
+            answers.append(await say(editor, session_id, asked[0], "allow", clientKey=key))
+        assert [answer["decision"] for answer in answers] == ["allow"] * 4
+        assert len(provider.requests) == 3
+
+
+@pairs
+async def test_a_no_after_the_restart_is_told_to_the_model_with_its_reason(
+    wire: str, end: Ending, project: Path
+) -> None:
+    calls: list[Answer] = [
+        [Text("I run it."), ToolCall("shell", {"command": "rm notes.txt"})],
+        "As you like.",
+    ]
+    with SERVERS[wire](calls) as provider:
+        session_id, asked = await suspended(wire, provider, project, end)
+        async with editing(provider, project) as (editor, _):
+            await reopened(editor, session_id, asked)
+            await say(editor, session_id, asked[0], "deny", reason="it is needed")
+            await editor.client.event("processing_end", reason="refused")
+        assert "it is needed" in str(provider.requests[1].body)
+    assert (project / "notes.txt").read_text() == TEXT
+
+
+CHANGED = [
+    pytest.param(
+        "anthropic",
+        ToolCall("edit_file", {"file_path": "notes.txt", "old_string": "tw", "new_string": "TW"}),
+        "one\ntwo more\nthree\n",
+        "one\nTWo more\nthree\n",
+        id="anthropic",
+    ),
+    pytest.param(
+        "openai", edit("openai", "notes.txt", "two\n", "TWO\n"), "one\ntwo  \nthree\n", None, id="openai"
+    ),
+]
+
+
+@pytest.mark.parametrize(("wire", "call", "text", "edited"), CHANGED)
+async def test_a_file_that_was_changed_meanwhile_is_asked_about_again(
+    wire: str, call: ToolCall, text: str, edited: str | None, project: Path
+) -> None:
+    with SERVERS[wire]([[READ], [call], "All done."]) as provider:
+        session_id, asked = await suspended(wire, provider, project, kill)
+        (project / "notes.txt").write_text(text)
+        async with editing(provider, project) as (editor, _):
+            await reopened(editor, session_id, asked)
+            await say(editor, session_id, asked[0], "allow")
+            again = await editor.client.event("approval_requested")
+            assert again["data"]["requestId"] != asked[0]["requestId"]
+            assert again["data"]["digest"] != asked[0]["digest"]
+            assert (project / "notes.txt").read_text() == text
+            await editor.approve(again)
+            await editor.client.event("processing_end", reason="completed")
+    assert (project / "notes.txt").read_text() == (edited or TEXT.replace("two", "TWO"))
+
+
+@pairs
+async def test_two_that_wait_are_answered_by_two_servers(wire: str, end: Ending, project: Path) -> None:
+    for name in ("a", "b"):
+        (project.parent / name).write_text(f"this is {name}")
+    reads = [ToolCall("read_file", {"file_path": str(project.parent / name)}) for name in ("a", "b")]
+    calls: list[Answer] = [[*reads, ToolCall("shell", {"command": "echo made > made"})], "All done."]
+    with SERVERS[wire](calls) as provider:
+        session_id, asked = await suspended(wire, provider, project, end, count=2)
+        async with editing(provider, project) as (editor, server):
+            await reopened(editor, session_id, asked)
+            await say(editor, session_id, asked[1], "allow")
+            await editor.client.event("tool_call_end", callId=asked[1]["callId"])
+            await end(editor, server)
+            await server.exit_code()
+        async with editing(provider, project) as (editor, _):
+            resumed = await editor.subscribe(session_id)
+            assert resumed["pending"]["approvals"] == asked[:1]
+            await say(editor, session_id, asked[0], "allow")
+            command = await editor.client.event("approval_requested", tool="shell")
+            assert not (project / "made").exists()
+            await editor.approve(command)
+            await editor.client.event("processing_end", reason="completed")
+        assert (project / "made").read_text() == "made\n"
+        body = str(provider.requests[1].body)
+        assert body.index("this is a") < body.index("this is b")
+        assert len(provider.requests) == 2
+
+
+@pairs
+async def test_what_the_user_says_meanwhile_and_a_stop_are_as_in_a_turn_that_waits(
+    wire: str, end: Ending, project: Path
+) -> None:
+    command = ToolCall("shell", {"command": "echo made > made"})
+    with SERVERS[wire]([[command], "I see.", "Well."]) as provider:
+        session_id, asked = await suspended(wire, provider, project, end)
+        async with editing(provider, project) as (editor, _):
+            await reopened(editor, session_id, asked)
+            assert (await editor.submit(session_id, "And then?")).keys() == {"queuedId"}
+            assert (await editor.submit(session_id, "Quick.", whenBusy="steer")).keys() == {"steerId"}
+            await editor.client.request("agent/interrupt", {"sessionId": session_id, "clientKey": new_key()})
+            resolved = await editor.client.event("approval_resolved")
+            assert (resolved["data"]["decision"], resolved["data"]["decidedBy"]) == ("deny", "interrupt")
+            await editor.client.event("processing_end", reason="interrupted")
+            await editor.submit(session_id, "Never mind.")
+            await editor.client.event("processing_end", reason="completed")
+    assert not (project / "made").exists()
+
+
+async def test_a_session_whose_editor_is_gone_waits_as_long_as_it_takes(project: Path) -> None:
+    """A server that opens it, and ends without an answer, changes nothing."""
+    with SERVERS["anthropic"]([[ToolCall("shell", {"command": "true"})], "All done."]) as provider:
+        session_id, asked = await suspended("anthropic", provider, project, kill)
+        for end in (kill, shut_down):
+            async with editing(provider, project) as (editor, server):
+                await reopened(editor, session_id, asked)
+                await end(editor, server)
+                await server.exit_code()
+        async with editing(provider, project) as (editor, _):
+            resumed = await reopened(editor, session_id, asked)
+            ends = [event["data"] for event in resumed["events"] if event["kind"] == "session_end"]
+            assert ends == [{"state": "CLOSED", "reason": "suspended"}]
+            await say(editor, session_id, asked[0], "allow")
+            await editor.client.event("processing_end", reason="completed")
