@@ -18,7 +18,7 @@ from agent_ls.app.live_session import LiveSession
 from agent_ls.app.settings import Settings
 from agent_ls.app.workbench import Workbench
 from agent_ls.headless.answerer import MODES, Approve, answerer
-from agent_ls.headless.style import COLOURED, PLAIN
+from agent_ls.headless.style import COLOURED, PLAIN, plain
 from agent_ls.headless.terminal import Lines, TerminalLines
 from agent_ls.headless.transcript import Transcript
 from agent_ls.llm.credentials import Credentials
@@ -152,6 +152,11 @@ class _Play:
             session.submit(self._options.prompt, client_key=new_id("exec"))
             # Answers are waited for beside the events: an interrupt must get through while a person thinks.
             async with anyio.create_task_group() as group:
+                for (
+                    request
+                ) in self._live.desk.pending():  # of a suspended turn, which goes on before our input
+                    self._show_waiting(request)
+                    group.start_soon(self._ask, request)
                 async for item in events:
                     problem = self._tell(item)
                     if isinstance(item.envelope.event, ApprovalRequested):
@@ -160,6 +165,7 @@ class _Play:
                         break
                 group.cancel_scope.cancel()
         if problem:
+            session.interrupt()  # what it asks is asked here only: nobody is to find it again
             raise problem
         if not self._options.as_json:
             self._output.err.write(f"session {session.id}\n")
@@ -175,15 +181,26 @@ class _Play:
             return error
         is_on_terminal = out.isatty() and not self._options.as_json
         if self._options.approve == "ask" and not is_on_terminal and isinstance(event, ApprovalRequested):
-            err.write(f"{event.tool} {text}")  # nobody answers what he did not see
+            err.write(_whole_question(event, text))  # nobody answers what he did not see
         if isinstance(event, ApprovalResolved) and (scope := self._asking.get(event.request_id)):
             scope.cancel()
         return None
+
+    def _show_waiting(self, request: ApprovalRequested) -> None:
+        """What an earlier process asked; no event tells of it again."""
+        session = self._live.session
+        envelope = Envelope(session.id, session.last_seq, "", request, session.turn_id)
+        self._output.err.write(_whole_question(request, self._transcript.feed(envelope)))
 
     async def _ask(self, request: ApprovalRequested) -> None:
         with anyio.CancelScope() as self._asking[request.request_id]:
             answer = await self._answer(request)
             self._live.desk.answer(request.request_id, answer)
+
+
+def _whole_question(request: ApprovalRequested, text: str) -> str:
+    """With the line of the call, which stands elsewhere or nowhere."""
+    return f"{plain(request.tool)} {plain(request.summary)}\n{text}"
 
 
 async def _stop_on_signal(live: LiveSession, outcome: Outcome, everything: anyio.CancelScope) -> None:

@@ -7,11 +7,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio.to_thread
 import pytest
 
 from tests.durability.story import SERVERS, edit, environment
 from tests.durability.test_kill import die
 from tests.durability.test_orderly_end import Ending, hang_up, shut_down, terminate
+from tests.support.commands import environment as bare_environment
+from tests.support.commands import provider_variables, run
 from tests.support.editor import Editor, new_key
 from tests.support.framed_client import ServerProcess, server_process
 from tests.support.loopback import Answer, LoopbackProvider, Text, ToolCall
@@ -218,6 +221,23 @@ async def test_what_the_user_says_meanwhile_and_a_stop_are_as_in_a_turn_that_wai
             await editor.client.event("processing_end", reason="interrupted")
             await editor.submit(session_id, "Never mind.")
             await editor.client.event("processing_end", reason="completed")
+    assert not (project / "made").exists()
+
+
+@pytest.mark.req("H13", "X8")
+async def test_exec_answers_what_an_editor_left_waiting_before_it_says_its_own(project: Path) -> None:
+    calls: list[Answer] = [[ToolCall("shell", {"command": "echo made > made"})], "As you like.", "Done."]
+    with SERVERS["anthropic"](calls) as provider:
+        session_id, _ = await suspended("anthropic", provider, project, kill)
+        environ = bare_environment(project.parent, **provider_variables(provider))
+        environ["AGENT_LS_STATE_DIR"] = str(project.parent / "state")
+        resume = ("exec", "--resume", session_id, "Go on.")
+        done = await anyio.to_thread.run_sync(lambda: run(*resume, cwd=project, environ=environ))
+        assert (done.code, "Done." in done.out) == (3, True), done
+        assert "echo made > made" in done.err
+        assert "nobody is here to approve it" in str(provider.requests[1].body)
+        assert "Go on." not in str(provider.requests[1].body)
+        assert len(provider.requests) == 3
     assert not (project / "made").exists()
 
 
