@@ -1,6 +1,6 @@
 // Builds out/: the extension (node), its webview (browser), and with --tests the unit tests. Needs no network.
 import { build, context } from "esbuild";
-import { copyFileSync, readdirSync, rmSync } from "node:fs";
+import { copyFileSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 
 const flags = new Set(process.argv.slice(2));
 const production = flags.has("--production");
@@ -33,6 +33,8 @@ const builds = [
 if (production) {
   rmSync("out", { recursive: true, force: true });
   copyFileSync("../LICENSE", "LICENSE");
+  // The pages that it links to are not in the package.
+  writeFileSync("CHANGELOG.md", readFileSync("../docs/changelog.md", "utf8").replace(/\[([^\]]*)\]\([^)]*\)/g, "$1"));
 }
 
 if (flags.has("--tests")) {

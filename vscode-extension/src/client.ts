@@ -4,9 +4,14 @@ import * as vscode from "vscode";
 import { CloseAction, ErrorAction, type FeatureState, LanguageClient, RevealOutputChannelOn, type StaticFeature, TextDocumentContentRequest } from "vscode-languageclient/node";
 import type { Log } from "./logger";
 import { ABILITIES, type AgentEvent, EVENT_METHOD, type Notifications, type Problem } from "./protocol";
+import { withoutSecrets } from "./redact";
 import type { Method, Requests } from "./requests";
 import type { Connection } from "./seams";
-import { type Command, SECTION, findCommand, serverSettings } from "./settings";
+import type { Command } from "./server/locate";
+import { SECTION, serverSettings } from "./settings";
+
+/** Asks a server that runs. */
+export type Send = <M extends Method>(method: M, params: Requests[M]["params"]) => Promise<Requests[M]["result"]>;
 
 /** Tells the server that we speak agent/*, and in which version. */
 class AgentFeature implements StaticFeature {
@@ -42,6 +47,8 @@ export class Client implements Connection, vscode.Disposable {
   onEvent: (event: AgentEvent) => void = () => undefined;
   /** The server has ended; with a problem when nobody asked it to. */
   onExit: (problem?: Problem) => void = () => undefined;
+  /** What a server must be told before it is asked anything. */
+  prepare: (send: Send) => Promise<void> = () => Promise.resolve();
   /** The server was started and has answered. */
   onStart: () => void = () => undefined;
 
@@ -50,7 +57,7 @@ export class Client implements Connection, vscode.Disposable {
   private stopping = false;
 
   constructor(
-    private readonly extensionPath: string,
+    private readonly find: () => Promise<Command | Problem>,
     private readonly log: Log,
   ) {}
 
@@ -59,8 +66,12 @@ export class Client implements Connection, vscode.Disposable {
   }
 
   async request<M extends Method>(method: M, params: Requests[M]["params"]): Promise<Requests[M]["result"]> {
-    const client = await this.start();
-    return client.sendRequest<Requests[M]["result"]>(method, params);
+    return sender(await this.start())(method, params);
+  }
+
+  /** Undefined when none runs: none is started for it. */
+  async whileRunning<Result>(ask: (send: Send) => Promise<Result>): Promise<Result | undefined> {
+    return this.running && ask(sender(this.running));
   }
 
   /** Sent only while the server runs: nothing is started for it. */
@@ -107,7 +118,7 @@ export class Client implements Connection, vscode.Disposable {
   }
 
   private async launch(): Promise<LanguageClient> {
-    const command = findCommand(this.extensionPath);
+    const command = await this.find();
     if (!("program" in command)) throw new ProblemError(command);
     this.log.info(`starting ${[command.program, ...command.args].join(" ")}`);
     const client = this.make(command);
@@ -119,6 +130,7 @@ export class Client implements Connection, vscode.Disposable {
       this.log.error(String(error));
       throw new ProblemError({ message: `The server ${command.program} did not start.`, hint: "See agent-ls: Show Log." });
     }
+    await this.prepare(sender(client));
     this.running = client;
     this.onStart();
     return client;
@@ -132,7 +144,7 @@ export class Client implements Connection, vscode.Disposable {
       documentSelector: [{ scheme: "file" }],
       initializationOptions: { [SECTION]: serverSettings() },
       outputChannel: this.log,
-      traceOutputChannel: this.log,
+      traceOutputChannel: traceOf(this.log),
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       initializationFailedHandler: () => false,
       errorHandler: {
@@ -151,4 +163,14 @@ export class Client implements Connection, vscode.Disposable {
     this.running = this.starting = undefined;
     if (wasRunning) this.onExit(problem);
   }
+}
+
+function sender(client: LanguageClient): Send {
+  return (method, params) => client.sendRequest(method, params);
+}
+
+/** The log, but for what must not be in one, however much of the connection the user wants to see. */
+function traceOf(log: Log): Log {
+  const trace: Log["trace"] = (message, ...rest: unknown[]) => { log.trace(withoutSecrets(message), ...rest); };
+  return Object.create(log, { trace: { value: trace } }) as Log;
 }

@@ -5,6 +5,7 @@ import type { ApprovalPicker } from "./approvals/picker";
 import type { ChatPanel } from "./chat/panel";
 import type { Ctx } from "./ctx";
 import type { ApprovalItem } from "./items";
+import type { Keys } from "./keys";
 import { chooseSession, configure } from "./pickers";
 import type { ReviewFace } from "./review/commands";
 import type { SessionsFace } from "./sessions/actions";
@@ -18,6 +19,7 @@ interface Parts {
   readonly terminals: Terminals;
   readonly library: SessionsFace;
   readonly picker: ApprovalPicker;
+  readonly keys: Keys;
 }
 
 type Run = (argument?: unknown) => unknown;
@@ -51,7 +53,7 @@ async function otherSession({ ctx, panel }: Parts): Promise<void> {
 }
 
 function table(parts: Parts): Readonly<Record<string, Run>> {
-  const { ctx, panel, review, terminals, library, picker } = parts;
+  const { ctx, panel, review, terminals, library, picker, keys } = parts;
   const { sessions } = ctx;
   return {
     open: () => panel.focus(),
@@ -69,6 +71,8 @@ function table(parts: Parts): Readonly<Record<string, Run>> {
     ...review.commands,
     ...library.commands,
     terminals: () => terminals.choose(),
+    setApiKey: () => keys.set(),
+    removeApiKey: () => keys.remove(),
     restart: () => restart(parts),
     showLog: () => { ctx.log.show(true); },
   };

@@ -14,11 +14,13 @@ import { Contexts } from "./contexts";
 import type { Ctx } from "./ctx";
 import { EditorStateReporter } from "./editor_state";
 import { inBackground, makeLog } from "./logger";
+import { Keys } from "./keys";
 import { Notifier } from "./notify";
 import { restartDelayMs } from "./recovery";
 import { Remembered } from "./remembered";
 import { ReviewFace } from "./review/commands";
 import { ReviewStore } from "./review/store";
+import { ServerLocator } from "./server/locate";
 import { Sessions } from "./session";
 import { SessionsFace } from "./sessions/actions";
 import { configuration } from "./settings";
@@ -42,10 +44,14 @@ function outputOf(client: Client): ReadOutput {
   };
 }
 
-function connect(ctx: Ctx, state: EditorStateReporter): void {
+function connect(ctx: Ctx, state: EditorStateReporter, keys: Keys): void {
   const { client, sessions, log } = ctx;
   const endsMs: number[] = [];
-  client.onStart = () => { state.restart(); };
+  client.prepare = (send) => keys.handOver(send);
+  client.onStart = () => {
+    state.restart();
+    inBackground(log, keys.explain(configuration().provider));
+  };
   client.onEvent = (event) => {
     if (event.kind === "client_request") answerClientRequest(client, log, event);
     else sessions.onEvent(event);
@@ -64,11 +70,14 @@ let running: { readonly client: Client; readonly panel: ChatPanel } | undefined;
 
 export function activate(extension: vscode.ExtensionContext): void {
   const log = makeLog();
-  const client = new Client(extension.extensionPath, log);
+  const locator = new ServerLocator(extension, log);
+  const client = new Client(() => locator.find(), log);
   const sessions = new Sessions(client, { newKey: randomUUID, folder, configuration, log: (text) => { log.warn(text); } });
   const ctx: Ctx = { extension, log, client, sessions };
   const state = new EditorStateReporter(client);
-  connect(ctx, state);
+  const keys = new Keys(extension, client, log);
+  connect(ctx, state, keys);
+  locator.onReady = () => { sessions.say("info", "The server is set up. Send your message again."); };
 
   const store = new ReviewStore(sessions);
   const review = new ReviewFace(ctx, store);
@@ -83,11 +92,11 @@ export function activate(extension: vscode.ExtensionContext): void {
   panel.onFirstShow = () => { remembered.reopen(); };
 
   extension.subscriptions.push(
-    log, client, state, store, review, terminals, panel, library, remembered,
+    log, client, state, keys, store, review, terminals, panel, library, remembered,
     new Contexts(sessions, store),
     new Status(sessions, store),
     new Notifier(sessions, store, picker, () => panel.isVisible),
-    registerCommands({ ctx, panel, review, terminals, library, picker }),
+    registerCommands({ ctx, panel, review, terminals, library, picker, keys }),
   );
   if (remembered.isUnfinished) remembered.reopen();
 }

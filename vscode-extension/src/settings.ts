@@ -1,8 +1,6 @@
-// The settings section `agentLs`: what new sessions start with, what the server is given, and how it is started.
-import { constants, accessSync } from "node:fs";
-import { delimiter, isAbsolute, join } from "node:path";
+// The settings section `agentLs`: what new sessions start with, and what the server is given.
 import * as vscode from "vscode";
-import type { Configuration, Mode, Problem } from "./protocol";
+import type { Configuration, Mode } from "./protocol";
 
 export const SECTION = "agentLs";
 
@@ -16,7 +14,8 @@ function section(): vscode.WorkspaceConfiguration {
   return vscode.workspace.getConfiguration(SECTION);
 }
 
-function chosen(name: string): unknown {
+/** What the user set; undefined: left alone. */
+export function chosen(name: string): unknown {
   // All of them have machine scope: a workspace cannot set them, whatever its settings say.
   const value = section().inspect(name)?.globalValue;
   return value === "" ? undefined : value;
@@ -44,48 +43,4 @@ export function notifies(): boolean {
 
 export function showsCodeLens(): boolean {
   return section().get("codeLens", true);
-}
-
-export interface Command {
-  readonly program: string;
-  readonly args: readonly string[];
-}
-
-const SERVE = ["serve", "--stdio"] as const;
-const HINT = "Install agent-ls, or set agentLs.command in your settings to the program and its arguments.";
-
-/** The program that serves: as set, else next to this extension's checkout, else on PATH. Never from the workspace. */
-export function findCommand(extensionPath: string): Command | Problem {
-  const [program, ...args] = section().inspect<string[]>("command")?.globalValue ?? [];
-  if (program !== undefined && program !== "") {
-    const found = isAbsolute(program) ? executable(program) : onPath(program);
-    if (found === undefined) return { message: `The program ${program} of the setting agentLs.command was not found.`, hint: HINT };
-    return { program: found, args: args.length > 0 ? args : SERVE };
-  }
-  const [folder, suffix] = process.platform === "win32" ? ["Scripts", ".exe"] : ["bin", ""];
-  const found = executable(join(extensionPath, "..", ".venv", folder, `agent-ls${suffix}`)) ?? onPath("agent-ls");
-  if (found === undefined) return { message: "The program agent-ls was not found.", hint: HINT };
-  return { program: found, args: SERVE };
-}
-
-function executable(path: string): string | undefined {
-  try {
-    accessSync(path, constants.X_OK);
-    return path;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Looked up by us: systems that also look in the working folder would run what a repository put there. */
-function onPath(name: string): string | undefined {
-  const suffixes = process.platform === "win32" ? [".exe"] : [""];
-  const folders = (process.env["PATH"] ?? "").split(delimiter).filter(isAbsolute);
-  for (const folder of folders) {
-    for (const suffix of suffixes) {
-      const found = executable(join(folder, name.endsWith(suffix) ? name : name + suffix));
-      if (found !== undefined) return found;
-    }
-  }
-  return undefined;
 }

@@ -1,0 +1,123 @@
+// Installs the server of this package into an environment of its own, once for each stamp, and clears away old ones.
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Problem } from "../protocol";
+import type { Bundle } from "./bundle";
+import type { Outcome, RunOptions } from "./programs";
+import type { Python } from "./python";
+
+const READY = ".ready";
+const PARTIAL = ".partial";
+const HOUR_MS = 3_600_000;
+/** Another window may still run what this one has no use for: it loads modules as it needs them. */
+const UNUSED_MS = 7 * 24 * HOUR_MS;
+
+export interface Steps {
+  readonly run: (program: string, args: readonly string[], options?: RunOptions) => Promise<Outcome>;
+  readonly say: (step: string) => void;
+  readonly onLine: (line: string) => void;
+  readonly signal?: AbortSignal;
+}
+
+/** The interpreter of the environment; it need not be there. */
+export function interpreter(environment: string): string {
+  return process.platform === "win32" ? join(environment, "Scripts", "python.exe") : join(environment, "bin", "python");
+}
+
+/** The environment of this bundle below `storage`, when it is whole; its use is noted. */
+export async function installed(bundle: Bundle, storage: string): Promise<string | undefined> {
+  const environment = join(storage, bundle.stamp);
+  // A system upgrade that takes the interpreter away leaves a dead link.
+  if (!existsSync(join(environment, READY)) || !existsSync(interpreter(environment))) return undefined;
+  const now = new Date();
+  await utimes(join(environment, READY), now, now);
+  return environment;
+}
+
+/** Makes the environment beside its place, so that what has the place's name is whole. */
+export async function install(bundle: Bundle, python: Python, storage: string, steps: Steps): Promise<string | Problem> {
+  const environment = join(storage, bundle.stamp);
+  const partial = `${environment}.${randomBytes(4).toString("hex")}${PARTIAL}`;
+  await mkdir(storage, { recursive: true });
+  try {
+    const problem = await fill(partial, bundle, python, steps);
+    if (problem) return problem;
+    await writeFile(join(partial, READY), "");
+    return (await putInPlace(partial, environment)) ?? environment;
+  } finally {
+    await rm(partial, { recursive: true, force: true });
+  }
+}
+
+async function fill(partial: string, bundle: Bundle, python: Python, { run, say, onLine, signal }: Steps): Promise<Problem | undefined> {
+  const own = interpreter(partial);
+  const pip = ["-I", "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar=off"];
+  const steps = [
+    { says: `an environment on Python ${python.version}`, program: python.program, args: ["-I", "-m", "venv", partial], fails: venvFailed },
+    { says: "packages", program: own, args: [...pip, "-r", bundle.requirements], fails: pipFailed },
+    { says: "the server", program: own, args: [...pip, "--no-index", "--no-deps", bundle.wheel], fails: pipFailed },
+    { says: "a first start", program: own, args: ["-I", "-m", "agent_ls", "--version"], fails: startFailed },
+  ];
+  for (const { says, program, args, fails } of steps) {
+    say(says);
+    const { code, output } = await run(program, args, { onLine, ...(signal && { signal }) });
+    if (signal?.aborted) return { message: "Setting up the server was cancelled.", hint: "Send your message again, or choose agent-ls: Restart the Server." };
+    if (code !== 0) return fails(output, python);
+  }
+  return undefined;
+}
+
+/** A problem when there was no moving it; another window may have been quicker, which is as good. */
+async function putInPlace(partial: string, environment: string): Promise<Problem | undefined> {
+  const isWhole = (): boolean => existsSync(join(environment, READY)) && existsSync(interpreter(environment));
+  if (!isWhole()) await rm(environment, { recursive: true, force: true });
+  try {
+    await rename(partial, environment);
+  } catch (error) {
+    if (!isWhole()) return { message: `The server's environment could not be put in place: ${String(error)}`, hint: "Try again." };
+  }
+  return undefined;
+}
+
+export function venvFailed(output: string, { program, version }: Python): Problem {
+  const [major, minor] = version.split(".");
+  if (/ensurepip|No module named venv/.test(output)) {
+    const name = `python${major ?? 3}.${minor ?? ""}-venv`;
+    return {
+      message: `${program} cannot make environments: its module venv is not installed.`,
+      hint: `Install the package ${name} or python3-venv (Debian, Ubuntu: sudo apt install ${name}), then try again.`,
+    };
+  }
+  return { message: `${program} -m venv failed: ${lastLine(output)}`, hint: "See agent-ls: Show Log, or name another Python in the setting agentLs.python." };
+}
+
+export function pipFailed(output: string): Problem {
+  const errors = output.split(/\r?\n/).filter((line) => line.startsWith("ERROR:"));
+  const said = (errors.find((line) => !line.includes("No matching distribution")) ?? lastLine(output)).replace(/^ERROR:\s*/, "");
+  return {
+    message: `pip could not install what the server needs: ${said}`,
+    hint: "It uses the package index, proxy and certificates of your pip configuration. See agent-ls: Show Log, then try again.",
+  };
+}
+
+function startFailed(output: string): Problem {
+  return { message: `The server was installed, but does not start: ${lastLine(output)}`, hint: "See agent-ls: Show Log." };
+}
+
+function lastLine(output: string): string {
+  return output.trimEnd().split(/\r?\n/).at(-1) ?? "";
+}
+
+/** Removes environments that nobody has used for a week, and what an interrupted set-up left. */
+export async function clearAway(storage: string, keep: string, nowMs: number): Promise<void> {
+  const names = await readdir(storage).catch(() => []);
+  for (const name of names.filter((each) => each !== keep)) {
+    const folder = join(storage, name);
+    const isPartial = name.endsWith(PARTIAL);
+    const used = await stat(isPartial ? folder : join(folder, READY)).catch(() => undefined);
+    const ageMs = nowMs - (used?.mtimeMs ?? 0);
+    if (ageMs > (isPartial ? HOUR_MS : UNUSED_MS)) await rm(folder, { recursive: true, force: true });
+  }
+}
