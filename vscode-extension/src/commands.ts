@@ -71,6 +71,7 @@ function table(parts: Parts): Readonly<Record<string, Run>> {
     ...review.commands,
     ...library.commands,
     terminals: () => terminals.choose(),
+    firstSteps: () => vscode.commands.executeCommand("workbench.action.openWalkthrough", `${ctx.extension.extension.id}#firstSteps`, false),
     setApiKey: () => keys.set(),
     removeApiKey: () => keys.remove(),
     restart: () => restart(parts),

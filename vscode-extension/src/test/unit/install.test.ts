@@ -1,0 +1,126 @@
+// req: H9, H17
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, test } from "node:test";
+import { findBundle } from "../../server/bundle";
+import { type Steps, clearAway, install, installed, interpreter } from "../../server/install";
+import type { Outcome } from "../../server/programs";
+
+const DAY_MS = 24 * 3_600_000;
+const BUNDLE = { wheel: "agent_ls-1.2.0-py3-none-any.whl", requirements: "requirements.txt", stamp: "1.2.0-abc" };
+const PYTHON = { program: "python3", version: "3.12.4" };
+let storage: string;
+
+beforeEach(() => { storage = mkdtempSync(join(tmpdir(), "agent-ls-")); });
+afterEach(() => { rmSync(storage, { recursive: true }); });
+
+/** Programs that work, but for the one whose arguments hold `failing`. */
+function steps(failing = "nothing", output = "", signal?: AbortSignal): Steps & { readonly ran: string[]; readonly said: string[] } {
+  const ran: string[] = [], said: string[] = [];
+  const run = (_program: string, args: readonly string[]): Promise<Outcome> => {
+    ran.push(args.join(" "));
+    const isVenv = args.includes("venv");
+    if (isVenv) place(args.at(-1) ?? "");
+    return Promise.resolve(args.includes(failing) ? { code: 1, output } : { code: 0, output: "" });
+  };
+  return { run, say: (step) => said.push(step), onLine: () => undefined, ran, said, ...(signal && { signal }) };
+}
+
+function place(environment: string): void {
+  mkdirSync(dirname(interpreter(environment)), { recursive: true });
+  writeFileSync(interpreter(environment), "");
+}
+
+test("a server is set up step by step, apart from what is open, and found again", async () => {
+  const work = steps();
+  const environment = await install(BUNDLE, PYTHON, storage, work);
+
+  assert.equal(environment, join(storage, "1.2.0-abc"));
+  assert.equal(await installed(BUNDLE, storage), environment);
+  assert.equal(work.said.length, 4);
+  assert.ok(work.ran.every((line) => line.startsWith("-I -m ")), "no module of a workspace gets in between");
+  assert.deepEqual(readdirSync(storage), ["1.2.0-abc"], "nothing is left beside it");
+});
+
+test("another version of the server is not taken for this one", async () => {
+  await install(BUNDLE, PYTHON, storage, steps());
+  assert.equal(await installed({ ...BUNDLE, stamp: "1.3.0-def" }, storage), undefined);
+});
+
+test("an environment whose Python went away is made again", async () => {
+  const environment = await install(BUNDLE, PYTHON, storage, steps());
+  assert.ok(typeof environment === "string");
+  rmSync(interpreter(environment));
+  assert.equal(await installed(BUNDLE, storage), undefined);
+
+  await install(BUNDLE, PYTHON, storage, steps());
+  assert.equal(await installed(BUNDLE, storage), environment);
+});
+
+const FAILURES = [
+  ["venv", "The virtual environment was not created because ensurepip is not available.", /python3 cannot make environments/, /sudo apt install python3\.12-venv/],
+  ["-r", "WARNING: x\nERROR: Could not find a version that satisfies the requirement pygls==2\nERROR: No matching distribution found", /Could not find a version that satisfies the requirement pygls==2$/, /package index/],
+  ["--version", "Traceback\nImportError: libfoo", /does not start: ImportError: libfoo/, /Show Log/],
+] as const;
+
+for (const [failing, output, message, hint] of FAILURES) {
+  test(`a failing ${failing} leaves nothing behind, and says what to do`, async () => {
+    const problem = await install(BUNDLE, PYTHON, storage, steps(failing, output));
+
+    assert.ok(typeof problem !== "string");
+    assert.match(problem.message, message);
+    assert.match(problem.hint ?? "", hint);
+    assert.deepEqual(readdirSync(storage), []);
+  });
+}
+
+test("a set-up that the user cancels stops, and leaves nothing behind", async () => {
+  const cancelled = new AbortController();
+  cancelled.abort();
+  const work = steps("nothing", "", cancelled.signal);
+
+  const problem = await install(BUNDLE, PYTHON, storage, work);
+
+  assert.ok(typeof problem !== "string" && problem.message.includes("cancelled"));
+  assert.equal(work.ran.length, 1);
+  assert.deepEqual(readdirSync(storage), []);
+});
+
+test("the second of two windows takes what the first has made", async () => {
+  const answers = await Promise.all([install(BUNDLE, PYTHON, storage, steps()), install(BUNDLE, PYTHON, storage, steps())]);
+
+  assert.equal(answers[0], answers[1]);
+  assert.deepEqual(readdirSync(storage), ["1.2.0-abc"]);
+});
+
+test("what nobody used for a week goes, what another window may run stays", async () => {
+  for (const [stamp, ageDays] of [["1.0.0-old", 8], ["1.1.0-lately", 6], ["1.2.0-abc", 30], ["1.1.0-x.partial", 1]] as const) {
+    const folder = join(storage, stamp);
+    mkdirSync(folder);
+    writeFileSync(join(folder, ".ready"), "");
+    const then = new Date(Date.now() - ageDays * DAY_MS);
+    for (const path of [join(folder, ".ready"), folder]) utimesSync(path, then, then);
+  }
+
+  await clearAway(storage, "1.2.0-abc", Date.now());
+
+  assert.deepEqual(readdirSync(storage).sort(), ["1.1.0-lately", "1.2.0-abc"]);
+});
+
+test("the stamp of a bundle changes with its content, also within a version", () => {
+  const server = join(storage, "out", "server");
+  mkdirSync(server, { recursive: true });
+  assert.equal(findBundle(storage), undefined);
+
+  const stamps = ["one", "two"].map((content) => {
+    writeFileSync(join(server, "agent_ls-1.2.0-py3-none-any.whl"), content);
+    writeFileSync(join(server, "requirements.txt"), "pygls==2");
+    return findBundle(storage)?.stamp ?? "";
+  });
+
+  assert.match(stamps[0] ?? "", /^1\.2\.0-[0-9a-f]{12}$/);
+  assert.notEqual(stamps[0], stamps[1]);
+  assert.ok(existsSync(findBundle(storage)?.requirements ?? ""));
+});
