@@ -52,9 +52,9 @@ test-vscode: $(VSCODE)/node_modules/.ready ## lint, types and unit tests of the 
 	@.ci/npm $(VSCODE) run --silent lint
 	@.ci/npm $(VSCODE) test --silent
 
-test-editors: .venv-test/.ready .tools/neovim/.ready ## what needs packages of the system, each skipped with its reason
+test-editors: vsix .tools/neovim/.ready ## what needs packages of the system, each skipped with its reason
 	@.ci/editors
-	@$(T)/python -m pytest -q tests/editors $(PYTEST_ARGS)
+	@AGENT_LS_VSIX="$$(ls $(CURDIR)/build/agent-ls-*.vsix)" $(T)/python -m pytest -q tests/editors $(PYTEST_ARGS)
 
 vsix: .venv-test/.ready $(VSCODE)/node_modules/.ready .tools/vsce/.ready ## build/agent-ls-VERSION.vsix, the server within
 	@.ci/vsix

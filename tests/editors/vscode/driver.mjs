@@ -1,0 +1,283 @@
+// Drives a real VS Code workbench (code-server in a headless browser) as a user would. It knows nothing of agent-ls.
+//
+//   const server = await startServer({ vsix: ["agent-ls.vsix"] });
+//   const workbench = await openWorkbench(server, { folder });
+//   await workbench.runCommand("agent-ls: Open Chat");
+//   const chat = await workbench.webview("agent-ls.agent-ls");
+//
+// Needs .ci/vscode-rig. All is on 127.0.0.1, the browser can reach nothing else, and a temporary folder holds all state.
+import { execFile, spawn } from "node:child_process";
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import net from "node:net";
+import os from "node:os";
+import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { promisify } from "node:util";
+
+const RIG = process.env.AGENT_LS_VSCODE_RIG;
+const NODE = path.join(RIG, "node/bin/node");
+const CODE_SERVER = path.join(RIG, "npm/node_modules/code-server/out/node/entry.js");
+const { chromium } = createRequire(path.join(RIG, "npm/package.json"))("playwright-core");
+const POLL_MS = 50;
+export const DEADLINE_MS = 30_000;
+
+const QUIET_SETTINGS = {
+  "chat.disableAIFeatures": true, // the workbench's own chat would stand in the pictures
+  "workbench.secondarySideBar.defaultVisibility": "hidden",
+  "workbench.startupEditor": "none",
+  "workbench.tips.enabled": false,
+  "workbench.enableExperiments": false,
+  "telemetry.telemetryLevel": "off",
+  "update.mode": "none",
+  "extensions.autoCheckUpdates": false,
+  "extensions.autoUpdate": false,
+  "extensions.ignoreRecommendations": true,
+  "files.autoSave": "off",
+  "git.openRepositoryInParentFolders": "never",
+  "terminal.integrated.gpuAcceleration": "off", // its text is then in the page
+  "window.dialogStyle": "custom",
+  "editor.cursorBlinking": "solid",
+  "workbench.reduceMotion": "on",
+};
+
+/**
+ * Starts a server. vsix: packages to install. settings: the user's. machine: of the remote machine, where settings of
+ * scope "machine" are read. trust: folders have to be trusted first.
+ */
+export async function startServer({ vsix = [], settings = {}, machine = {}, env = {}, trust = false } = {}) {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), "agent-ls-vscode-"));
+  const write = (place, content) => {
+    const file = path.join(dir, place);
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, JSON.stringify(content));
+  };
+  write("data/User/settings.json", { ...QUIET_SETTINGS, ...settings });
+  write("data/Machine/settings.json", machine);
+  fs.mkdirSync(path.join(dir, "home"));
+  const probe = path.join(dir, "probe.sock");
+  // No gallery: nothing is looked up outside.
+  const environment = { ...process.env, HOME: path.join(dir, "home"), RIG_PROBE_SOCKET: probe, EXTENSIONS_GALLERY: "{}", ...env };
+  for (const name of ["VSCODE_IPC_HOOK_CLI", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"]) delete environment[name];
+  const base = [CODE_SERVER, "--config", path.join(dir, "config.yaml"), "--user-data-dir", path.join(dir, "data"), "--extensions-dir", path.join(dir, "extensions")];
+  const files = [path.join(RIG, "probe.vsix"), ...vsix].flatMap((file) => ["--install-extension", path.resolve(file)]);
+  await promisify(execFile)(NODE, [...base, ...files], { env: environment });
+
+  const logFile = path.join(dir, "server.log");
+  const log = fs.openSync(logFile, "w");
+  const options = [
+    "--auth", "none", "--bind-addr", "127.0.0.1:0", "--disable-telemetry", "--disable-update-check", "--disable-getting-started-override", "--disable-proxy",
+    "--reconnection-grace-time", "3", // the extension host of a closed window would live on for hours
+    ...(trust ? [] : ["--disable-workspace-trust"]),
+  ];
+  const child = spawn(NODE, [...base, ...options], { env: environment, stdio: ["ignore", log, log] });
+  const exited = new Promise((done) => child.once("exit", done));
+  const url = await until(() => {
+    const text = fs.readFileSync(logFile, "utf8");
+    if (child.exitCode !== null) throw new Fatal(`code-server did not start:\n${text}`);
+    return /listening on (http:\/\/127\.0\.0\.1:\d+)\//.exec(text)?.[1];
+  }, "code-server to listen");
+
+  return {
+    url,
+    dir,
+    probe,
+    pid: child.pid,
+    /** By name: what extensions, output channels and language clients wrote. */
+    logs() {
+      const root = path.join(dir, "data/logs");
+      const names = fs.existsSync(root) ? fs.readdirSync(root, { recursive: true }).filter((name) => name.endsWith(".log")) : [];
+      return Object.fromEntries(names.map((name) => [name, fs.readFileSync(path.join(root, name), "utf8")]));
+    },
+    async stop() {
+      const family = descendants(child.pid); // extension hosts outlive the server by seconds
+      child.kill("SIGTERM");
+      await Promise.race([exited, pause(5_000).then(() => child.kill("SIGKILL"))]);
+      for (const signal of ["SIGTERM", "SIGKILL"]) {
+        for (const pid of family.filter(isAlive)) kill(pid, signal);
+        for (let n = 0; n < 40 && family.some(isAlive); n += 1) await pause(POLL_MS);
+      }
+      fs.rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+    },
+  };
+}
+
+/** A headless browser on it, its extension host up. */
+export async function openWorkbench(server, { folder, width = 1280, height = 800 }) {
+  const browser = await chromium.launch({
+    executablePath: process.env.AGENT_LS_CHROMIUM ?? "/usr/bin/chromium",
+    args: [
+      "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+      "--disable-sync", "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+    ],
+  });
+  const context = await browser.newContext({ viewport: { width, height }, locale: "en-US" });
+  const page = await context.newPage();
+  page.setDefaultTimeout(DEADLINE_MS);
+  const workbench = new Workbench(server, browser, page);
+  page.on("console", (message) => workbench.console.push(`${message.type()}: ${message.text()}`));
+  await page.goto(`${server.url}/?${new URLSearchParams({ folder: path.resolve(folder) })}`);
+  await workbench.isUp();
+  return workbench;
+}
+
+class Workbench {
+  constructor(server, browser, page) {
+    Object.assign(this, { server, browser, page, console: [] });
+  }
+
+  async isUp() {
+    await this.page.waitForSelector(".monaco-workbench", { timeout: 2 * DEADLINE_MS });
+    await until(() => this.eval(() => true), "the extension host", 2 * DEADLINE_MS);
+  }
+
+  /** Runs a function inside the extension host: eval((vscode, n) => n + 1, 41). It travels as source text. */
+  eval(work, ...args) {
+    return new Promise((resolve, reject) => {
+      let text = "";
+      const socket = net.connect(this.server.probe, () => socket.write(`${JSON.stringify({ id: 1, code: String(work), args })}\n`));
+      socket.setEncoding("utf8").on("error", reject).on("data", (chunk) => {
+        text += chunk;
+        if (!text.endsWith("\n")) return;
+        socket.end();
+        const reply = JSON.parse(text);
+        if (reply.error) reject(new Error(reply.error));
+        else resolve(reply.value);
+      }).on("close", () => reject(new Error("the extension host closed the probe")));
+    });
+  }
+
+  /** By its title in the palette, as a user does. */
+  async runCommand(title) {
+    await this.page.keyboard.press("F1");
+    const input = this.page.locator(".quick-input-widget:visible .quick-input-box input");
+    await input.fill(`>${title}`);
+    await this.page.locator(".quick-input-widget:visible .monaco-list-row", { hasText: title }).first().waitFor();
+    await input.press("Enter");
+  }
+
+  /** Chooses a row of an open pick. */
+  async pick(text) {
+    await this.page.locator(".quick-input-widget:visible .monaco-list-row", { hasText: text }).first().click();
+  }
+
+  /** Answers an open input box. */
+  async inputBox(text) {
+    const input = this.page.locator(".quick-input-widget:visible .quick-input-box input");
+    await input.fill(text);
+    await input.press("Enter");
+    await input.waitFor({ state: "hidden" });
+  }
+
+  async openFile(name) {
+    await this.eval(async (vscode, file) => {
+      await vscode.window.showTextDocument(vscode.Uri.joinPath(vscode.workspace.workspaceFolders[0].uri, file), { preview: false });
+    }, name);
+    await this.page.locator(".editor-group-container.active .monaco-editor .view-lines").first().waitFor();
+  }
+
+  /** As the extension host sees it. */
+  text() {
+    return this.eval((vscode) => vscode.window.activeTextEditor?.document.getText() ?? "");
+  }
+
+  /** The frame of a webview of that extension ("publisher.name") that shows `select`. */
+  webview(extensionId, { select = "body" } = {}) {
+    return until(async () => {
+      for (const frame of this.page.frames()) {
+        if (!frame.parentFrame()?.url().includes(`extensionId=${extensionId}`)) continue;
+        if (await frame.locator(select).first().isVisible()) return frame;
+      }
+      return undefined;
+    }, `a webview of ${extensionId} with ${select}`);
+  }
+
+  notification(text) {
+    return this.page.locator(".notifications-toasts .notification-list-item", { hasText: text }).first();
+  }
+
+  async answerNotification(text, button) {
+    const notification = this.notification(text);
+    await notification.waitFor();
+    await notification.locator(".monaco-button", { hasText: button }).first().click();
+  }
+
+  /** What the visible terminal shows. */
+  async terminalText() {
+    const rows = await this.page.locator(".terminal-wrapper.active .xterm-rows > div").allInnerTexts();
+    return rows.map((row) => row.replaceAll("\u00a0", " ").trimEnd()).join("\n").trimEnd();
+  }
+
+  /** A reload as by the command; returns when the new page and its extension host are there. */
+  async reload() {
+    await this.page.evaluate(() => { window.isTheOldPage = true; });
+    await this.runCommand("Developer: Reload Window").catch(() => undefined); // the page that was asked is gone
+    await this.page.waitForFunction(() => window.isTheOldPage === undefined && document.querySelector(".monaco-workbench"));
+    await this.isUp();
+  }
+
+  /** The window as text. */
+  outline() {
+    return this.page.locator("body").ariaSnapshot();
+  }
+
+  async close() {
+    await this.browser.close();
+  }
+}
+
+/** Waiting makes no sense any more. */
+class Fatal extends Error {}
+
+/** What `look` gives once that is something; it may throw meanwhile. */
+export async function until(look, what, deadlineMs = DEADLINE_MS) {
+  const end = Date.now() + deadlineMs;
+  for (;;) {
+    let problem = "";
+    try {
+      const found = await look();
+      if (found) return found;
+    } catch (error) {
+      if (error instanceof Fatal) throw error;
+      problem = `: ${error}`;
+    }
+    if (Date.now() > end) throw new Error(`waited ${deadlineMs / 1000} s for ${what}${problem}`);
+    await pause(POLL_MS);
+  }
+}
+
+function isAlive(pid) {
+  try {
+    return !/^State:\s+Z/m.test(fs.readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
+function kill(pid, signal) {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+/** Every process below it. */
+function descendants(pid) {
+  const children = new Map();
+  for (const name of fs.readdirSync("/proc").filter((each) => /^\d+$/.test(each))) {
+    try {
+      const parent = Number(/^PPid:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${name}/status`, "utf8"))[1]);
+      children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+  const found = [], queue = [pid];
+  while (queue.length > 0) {
+    const below = children.get(queue.pop()) ?? [];
+    found.push(...below);
+    queue.push(...below);
+  }
+  return found;
+}

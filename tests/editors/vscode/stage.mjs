@@ -1,0 +1,116 @@
+// A user path on its stage: the packed extension in a real workbench, a project, a picture of each step, and what is
+// left of a failure. AGENT_LS_STAGE has its settings as JSON (tests/support/vscode.py).
+import fs from "node:fs";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { openWorkbench, startServer, until } from "./driver.mjs";
+
+const stage = JSON.parse(process.env.AGENT_LS_STAGE);
+const started = performance.now();
+const EXTENSION = "agent-ls.agent-ls";
+
+/** Plays `path({ workbench, page, chat, step, ask, … })`; ends this process. */
+export async function play(userPath, { width, height } = {}) {
+  fs.rmSync(stage.pictures, { recursive: true, force: true });
+  fs.mkdirSync(stage.pictures, { recursive: true });
+  const server = await startServer({ vsix: [stage.vsix], machine: stage.machine, settings: stage.settings, env: stage.env, trust: stage.trust });
+  let workbench;
+  let code = 0;
+  try {
+    workbench = await openWorkbench(server, { folder: stage.project, width, height });
+    await userPath(new Actor(workbench));
+    console.log("done");
+  } catch (error) {
+    code = 1;
+    console.error(error);
+    await keep(workbench, server);
+  } finally {
+    await workbench?.close();
+    await server.stop();
+  }
+  process.exit(code);
+}
+
+/** What somebody needs who was not there. */
+async function keep(workbench, server) {
+  const write = (name, text) => { fs.writeFileSync(path.join(stage.pictures, name), text); };
+  for (const [name, text] of Object.entries(server.logs())) if (/agent-ls|exthost|remoteagent/.test(name)) write(`failure-${path.basename(name)}`, text);
+  if (!workbench) return;
+  write("failure-console.txt", workbench.console.join("\n"));
+  await workbench.page.screenshot({ path: path.join(stage.pictures, "failure.png") }).catch(() => undefined);
+  write("failure-outline.txt", await workbench.outline().catch(String));
+  const chat = await workbench.webview(EXTENSION, { select: "textarea" }).catch(() => undefined);
+  if (chat) write("failure-chat.html", await chat.content());
+}
+
+class Actor {
+  pictures = 0;
+
+  constructor(workbench) {
+    this.workbench = workbench;
+    this.page = workbench.page;
+    this.project = stage.project;
+    this.until = until;
+  }
+
+  /** A step is done: a picture of it, and a line with the time. */
+  async step(what) {
+    this.pictures += 1;
+    const name = `${String(this.pictures).padStart(2, "0")}-${what.replace(/\W+/g, "-")}.png`;
+    await this.page.screenshot({ path: path.join(stage.pictures, name) });
+    console.log(`${((performance.now() - started) / 1000).toFixed(1).padStart(5)}s  ${what}`);
+  }
+
+  /** The frame of the chat. */
+  chat() {
+    return this.workbench.webview(EXTENSION, { select: "textarea" });
+  }
+
+  /** Types a message, and sends it by that key. */
+  async say(text, key = "Enter") {
+    const chat = await this.chat();
+    await chat.locator("textarea").fill(text);
+    await chat.locator("textarea").press(key);
+  }
+
+  /** The question that waits in the chat. */
+  async asked(text) {
+    const question = (await this.chat()).locator(".approval.pending", { hasText: text }).first();
+    await question.waitFor();
+    return question;
+  }
+
+  /** A button above a change, by a text of its line of buttons. */
+  lens(line, button) {
+    const lenses = this.page.locator(".codelens-decoration");
+    return lenses.filter({ has: this.page.locator("a", { hasText: line }) }).locator("a", { hasText: button }).first();
+  }
+
+  async isIdle() {
+    const chat = await this.chat();
+    await until(async () => (await chat.locator(".badge", { hasText: /working|asks you/ }).count()) === 0, "the agent to be done");
+  }
+
+  /** Asks the test that plays the model: its answer. */
+  ask(what, ...args) {
+    return answers.of(what, args);
+  }
+}
+
+const answers = {
+  waiting: new Map(),
+  count: 0,
+  of(what, args) {
+    this.lines ??= createInterface(process.stdin).on("line", (line) => {
+      const { id, result, error } = JSON.parse(line);
+      const [resolve, reject] = this.waiting.get(id);
+      if (error === undefined) resolve(result);
+      else reject(new Error(error));
+    });
+    return new Promise((resolve, reject) => {
+      this.count += 1;
+      this.waiting.set(this.count, [resolve, reject]);
+      console.log(`@${JSON.stringify({ id: this.count, what, args })}`);
+    });
+  },
+};

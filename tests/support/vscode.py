@@ -1,0 +1,105 @@
+"""Plays a user path in a real VS Code workbench: a script of tests/editors/vscode in Node.js, with this test as its model."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.support.nvim_driver import REPOSITORY
+
+SCRIPTS = REPOSITORY / "tests/editors/vscode"
+PICTURES = REPOSITORY / "build/screenshots"
+CACHE = os.environ.get("AGENT_LS_EDITORS_CACHE") or str(Path.home() / ".cache/agent-ls-editors")
+RIG = Path(CACHE) / "vscode"
+DEADLINE_S = 420
+
+
+def why_not() -> str:
+    """Why no workbench can be driven here; "" when one can."""
+    if not os.environ.get("AGENT_LS_VSIX"):
+        return "a browser at a time, with the packed extension: run by make test-editors"
+    if not (RIG / "stamp").exists():
+        return "needs a VS Code workbench (make test-editors sets one up where it may)"
+    return "" if shutil.which("chromium") else "needs chromium (make test-editors installs it where it may)"
+
+
+def play(
+    script: str,
+    project: Path,
+    *,
+    machine: Mapping[str, Any] | None = None,
+    env: Mapping[str, str] | None = None,
+    trust: bool = False,
+    answers: Mapping[str, Callable[..., Any]] | None = None,
+) -> str:
+    """Runs the script to its end and returns what it printed. Pictures go to build/screenshots/SCRIPT.
+
+    `machine` has settings of scope machine. `answers` are asked by the script: a name and arguments, a JSON value back.
+    """
+    pictures = PICTURES / Path(script).stem
+    stage = {
+        "vsix": os.environ["AGENT_LS_VSIX"],
+        "project": str(project),
+        "pictures": str(pictures),
+        "machine": dict(machine or {}),
+        "settings": {},
+        "env": dict(env or {}),
+        "trust": trust,
+    }
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": os.environ["HOME"],
+        "AGENT_LS_VSCODE_RIG": str(RIG),
+        "AGENT_LS_CHROMIUM": shutil.which("chromium") or "",
+        "AGENT_LS_STAGE": json.dumps(stage),
+    }
+    process = subprocess.Popen(
+        [str(RIG / "node/bin/node"), str(SCRIPTS / script)],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    timer = threading.Timer(DEADLINE_S, os.killpg, (process.pid, signal.SIGKILL))
+    timer.start()
+    try:
+        said = _converse(process, answers or {})
+        code = process.wait()
+    finally:
+        timer.cancel()
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        for stream in (process.stdin, process.stdout):
+            assert stream is not None
+            stream.close()
+    sys.stdout.write(said)
+    assert code == 0, f"{script} failed; pictures and logs are in {pictures}\n{said[-4000:]}"
+    return said
+
+
+def _converse(process: subprocess.Popen[str], answers: Mapping[str, Callable[..., Any]]) -> str:
+    assert process.stdin is not None and process.stdout is not None
+    said = []
+    for line in process.stdout:
+        if not line.startswith("@"):
+            said.append(line)
+            continue
+        question = json.loads(line[1:])
+        try:
+            reply = {"id": question["id"], "result": answers[question["what"]](*question["args"])}
+        except Exception as error:  # the script fails with it, and keeps its pictures
+            reply = {"id": question["id"], "error": repr(error)}
+        process.stdin.write(json.dumps(reply) + "\n")
+        process.stdin.flush()
+    return "".join(said)
