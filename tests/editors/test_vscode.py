@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent_ls.app.sample import copy_sample_project
 from tests.support import vscode
+from tests.support.acceptance import WIRES
+from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
 
 pytestmark = [
     pytest.mark.skipif(bool(vscode.why_not()), reason=vscode.why_not()),
     pytest.mark.timeout(vscode.DEADLINE_S + 60),
 ]
 
-PYTHON = str(Path(sys._base_executable).resolve())
+ANTHROPIC = WIRES[0]
+PYTHON = str(Path(sys.executable).resolve())
 
 
 @pytest.mark.req("H6", "H7", "H9", "H12", "H17")
@@ -33,3 +39,126 @@ def test_the_walkthrough_session_plays_on_the_server_that_the_package_brings_alo
 
     cart = (tmp_path / "shop/shop/cart.py").read_text()
     assert "# mine" not in cart, "nobody saved the file, and nobody's typing was saved for him"
+
+
+KEY = "sk-of-the-test"
+STOCK = '''"""What is in stock."""
+
+
+def count(stock):
+    return sum(list(stock.values()))
+
+
+def names(stock):
+    return [name for name in stock]
+
+
+def told(stock):
+    return str(len(stock))
+'''
+BELT = "for i in $(seq 1 600); do echo tick $i of the belt; sleep 0.1; done"
+
+
+def shell(command: str) -> ToolCall:
+    return ToolCall("shell", {"command": command})
+
+
+def edit(old: str, new: str) -> ToolCall:
+    return ANTHROPIC.edit("stock.py", f"    return {old}", f"    return {new}")
+
+
+class Model:
+    """Answers what the user said with the answers that belong to it, one a request. `heard`: what was new in each."""
+
+    def __init__(self) -> None:
+        self.gates = {"count": Gate(), "never": Gate()}
+        self.heard: list[str] = []
+        self._turn: list[Any] = []
+        self._turns = self._script()
+
+    def __call__(self, body: Mapping[str, Any]) -> Any:
+        said = ANTHROPIC.said(body)
+        start = max((i for i, (who, _) in enumerate(said) if who in ("assistant", "call")), default=-1) + 1
+        new = "\n".join(text for _, text in said[start:])
+        self.heard.append(new)
+        for cue in [cue for cue in self._turns if cue in new]:
+            self._turn = self._turns.pop(cue)
+        return self._turn.pop(0) if self._turn else f"Nothing is left to answer: {new}"
+
+    def _script(self) -> dict[str, list[Any]]:
+        count, never = self.gates["count"], self.gates["never"]
+        return {
+            "Count the parts.": [
+                [Text("I count ", count, "them."), ToolCall("read_file", {"file_path": "stock.py"})],
+                "Only the bolts, then: there are 12.",
+            ],
+            "Count for ever.": [[Text("One, two", never, ", three")]],
+            "Run the checks.": [
+                [shell("echo checked")],
+                [shell("echo checked"), shell("rm -rf old")],
+                "I leave it.",
+            ],
+            "Tidy stock.py.": [
+                [Text("I tidy up."), edit("sum(list(stock.values()))", "sum(stock.values())")],
+                [
+                    edit("[name for name in stock]", "list(stock)"),
+                    edit("str(len(stock))", 'f"{len(stock)} pieces"'),
+                ],
+                "Three places are tidy.",
+            ],
+            "Go on.": ["Parts it is."],
+            "Watch the belt.": [[shell(BELT)], "The belt stands still."],
+            "Clear up.": [[shell("rm -rf old")], "It is gone."],
+            "And then rest.": ["Rested."],
+        }
+
+    def told(self, words: str) -> str:
+        """What came with these words, in the first request that had them."""
+        found = [new for new in self.heard if words in new]
+        assert found, f"{words!r} is in none of {self.heard}"
+        return found[0]
+
+
+@pytest.mark.req("H6", "H7", "H9", "H12", "H16", "H17")
+def test_a_session_of_work_goes_as_a_user_expects_and_survives_a_reload(tmp_path: Path) -> None:
+    project = tmp_path / "store"
+    (project / "old").mkdir(parents=True)
+    (project / "stock.py").write_text(STOCK)
+    state = tmp_path / "state"
+    model = Model()
+    with AnthropicServer(model, key=KEY) as server:
+
+        def disconnected() -> None:
+            server.requests[-1].wait_disconnected()
+
+        vscode.play(
+            "session.mjs",
+            project,
+            machine={
+                "agentLs.command": [str(Path(sys.executable).parent / "agent-ls")],
+                "agentLs.provider": "anthropic",
+                "agentLs.providers": {"anthropic": {"baseUrl": server.base_url}},
+            },
+            env={"AGENT_LS_STATE_DIR": str(state)},
+            answers={
+                "key": lambda: KEY,
+                "open": lambda gate: model.gates[gate].open(),
+                "disconnected": disconnected,
+                "draft": lambda text: wait_for_text(state, text),
+            },
+        )
+
+    assert "Only the bolts." in model.told("Only the bolts."), "steered within the turn"
+    assert "the old one is still needed" in model.told("still needed")
+    assert "Say parts, not pieces." in model.told("Go on.")
+    assert not (project / "old").exists()
+    stored = b"".join(path.read_bytes() for path in state.rglob("*") if path.is_file())
+    assert KEY.encode() not in stored
+
+
+def wait_for_text(folder: Path, text: str) -> None:
+    """Until a file below holds it."""
+    deadline = time.monotonic() + 30
+    while not any(text in path.read_text(errors="replace") for path in folder.rglob("*") if path.is_file()):
+        assert time.monotonic() < deadline, f"{text!r} is in no file of {folder}"
+        time.sleep(0.05)

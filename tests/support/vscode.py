@@ -1,4 +1,4 @@
-"""Plays a user path in a real VS Code workbench: a script of tests/editors/vscode in Node.js, with this test as its model."""
+"""Plays a user path in a real VS Code workbench: a script of tests/editors/vscode, with this test as its model."""
 
 from __future__ import annotations
 

@@ -1,0 +1,144 @@
+// A working session against a model that this test plays: key, steering, stop, approvals, review, a command, a reload.
+// req: H9, H6, H7, H12, H16, H17
+import assert from "node:assert/strict";
+import { play } from "./stage.mjs";
+
+await play(async (actor) => {
+  const parts = [key, steering, stop, approvals, review, terminal, reload];
+  await actor.workbench.openFile("stock.py");
+  for (const part of parts) await part(actor);
+});
+
+async function key(actor) {
+  const { workbench } = actor;
+  await workbench.runCommand("agent-ls: New Session");
+  await workbench.notification("no API key yet").waitFor();
+  await actor.step("no key yet");
+  await workbench.answerNotification("no API key yet", "Set API Key…");
+  await workbench.pick("Anthropic");
+  await actor.step("asks for the key");
+  await workbench.inputBox(await actor.ask("key"));
+  await workbench.notification("is stored").waitFor();
+  await workbench.runCommand("Notifications: Clear All Notifications");
+}
+
+async function steering(actor) {
+  const chat = await actor.chat();
+  await actor.say("Count the parts.");
+  await chat.getByText("I count", { exact: false }).first().waitFor();
+  await actor.say("Only the bolts.");
+  await chat.getByText("Only the bolts.").first().waitFor();
+  await actor.step("steered while it works");
+  await actor.ask("open", "count");
+  await chat.getByText("there are 12").first().waitFor();
+  await actor.isIdle();
+  await actor.step("steering was heard");
+}
+
+async function stop(actor) {
+  const chat = await actor.chat();
+  await actor.say("Count for ever.");
+  await chat.getByText("One, two").first().waitFor();
+  await chat.locator("textarea").press("Escape");
+  await actor.isIdle();
+  await actor.ask("disconnected");
+  await actor.step("stopped");
+}
+
+async function approvals(actor) {
+  const chat = await actor.chat();
+  await actor.say("Run the checks.");
+  const checks = await actor.asked("echo checked");
+  await actor.step("asks before a command");
+  await checks.getByRole("button", { name: /session/ }).click();
+  const removal = await actor.asked("rm -rf old");
+  assert.equal(await chat.locator(".approval.pending").count(), 1, "the second run of what was allowed for the session is not asked about");
+  await removal.locator(".reason").fill("the old one is still needed");
+  await removal.getByRole("button", { name: "Deny" }).click();
+  await chat.getByText("I leave it.").first().waitFor();
+  await actor.isIdle();
+  await actor.step("allowed for the session, denied with a reason");
+}
+
+async function review(actor) {
+  const { workbench, page } = actor;
+  const chat = await actor.chat();
+  await actor.say("Tidy stock.py.");
+  const change = await actor.asked("Make this change?");
+  await page.locator(".editor-group-container.active .monaco-editor .view-lines").first().click();
+  await page.keyboard.press("Control+Home");
+  await page.keyboard.type("# mine\n");
+  await change.getByRole("button", { name: /edits in the workspace/ }).click();
+  await chat.getByText("Three places are tidy.").first().waitFor();
+  await actor.isIdle();
+  await actor.lens("agent 3/3", "Keep").waitFor();
+  assert.match(await workbench.text(), /^# mine\n/, "what was typed meanwhile is there");
+  await actor.step("edited while typed in");
+
+  await actor.lens("agent 1/3", "Keep").click();
+  await actor.lens("agent 1/2", "Undo").click();
+  await actor.lens("agent 1/1", "Comment").click();
+  await actor.step("asks for the comment");
+  await comment(actor, "Say parts, not pieces.");
+  assert.deepEqual((await workbench.text()).match(/^ {4}return .*$/gm), ["    return sum(stock.values())", "    return [name for name in stock]", "    return f\"{len(stock)} pieces\""]);
+  await actor.say("Go on.");
+  await chat.getByText("Parts it is.").first().waitFor();
+  await actor.isIdle();
+  await actor.step("one kept, one undone, one commented");
+}
+
+/** In an input box, or in a thread beside the line. */
+async function comment(actor, text) {
+  const { page, workbench, until } = actor;
+  const box = page.locator(".quick-input-widget:visible .quick-input-box input");
+  const thread = page.locator(".review-widget .monaco-editor").last();
+  await until(async () => (await box.isVisible()) || (await thread.isVisible()), "a place for the comment");
+  if (await box.isVisible()) return workbench.inputBox(text);
+  await thread.click();
+  await page.keyboard.type(text);
+  await page.locator(".review-widget .monaco-button").filter({ hasText: /Send|Comment|Add/ }).first().click();
+}
+
+async function terminal(actor) {
+  const { workbench, page } = actor;
+  const chat = await actor.chat();
+  await actor.say("Watch the belt.");
+  const belt = await actor.asked("belt");
+  await belt.getByRole("button", { name: "Allow Once" }).click();
+  const card = chat.locator(".tool", { hasText: "belt" }).last();
+  const show = card.getByRole("button", { name: "Show in Terminal" });
+  if (!(await show.isVisible())) await card.locator("summary").first().click();
+  await show.click();
+  await actor.until(async () => /tick 5\b/.test(await workbench.terminalText()), "the command's output as it comes");
+  await actor.step("a command's output in its terminal");
+  await page.locator(".terminal-wrapper.active").click();
+  await page.keyboard.press("Control+c");
+  await actor.isIdle();
+  assert.doesNotMatch(await workbench.terminalText(), /tick 600\b/);
+  await actor.step("stopped in its terminal");
+  await workbench.runCommand("View: Toggle Panel Visibility");
+}
+
+async function reload(actor) {
+  const { workbench } = actor;
+  await actor.say("Clear up.");
+  await actor.asked("rm -rf old");
+  await actor.say("And then rest.", "Alt+Enter");
+  let chat = await actor.chat();
+  await chat.getByText("And then rest.").first().waitFor();
+  await chat.locator("textarea").fill("half a thought");
+  await actor.ask("draft", "half a thought");
+  await actor.step("before the reload");
+
+  await workbench.reload();
+  chat = await actor.chat();
+  await chat.getByText("Parts it is.").first().waitFor();
+  assert.equal(await chat.locator("textarea").inputValue(), "half a thought", "the draft");
+  await chat.getByText("And then rest.").first().waitFor();
+  const removal = await actor.asked("rm -rf old");
+  await actor.step("reloaded: transcript, draft, queue and question are there");
+  await removal.getByRole("button", { name: "Allow Once" }).click();
+  await chat.getByText("Rested.").first().waitFor();
+  await actor.isIdle();
+  await actor.step("went on where it stood");
+}
