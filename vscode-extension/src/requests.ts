@@ -36,18 +36,6 @@ export interface ApproveAnswer {
   readonly replacement?: { readonly command: string };
 }
 
-export interface ProviderInfo {
-  readonly id: string;
-  readonly name: string;
-  readonly hasKey: boolean;
-  readonly keyVariable: string;
-  readonly problem?: string | null;
-}
-
-export interface ModelsResult {
-  readonly providers: readonly ProviderInfo[];
-}
-
 /** Every request that we make: its parameters and its result. */
 export interface Requests {
   "agent/newSession": {
@@ -93,7 +81,6 @@ export interface Requests {
   "agent/closeSession": { params: Change; result: Empty };
   "agent/deleteSession": { params: Change & { readonly force?: boolean }; result: Empty };
   "agent/export": { params: OfSession & { readonly format: "markdown" | "jsonl" }; result: { readonly text: string } };
-  "agent/models": { params: Empty; result: ModelsResult };
   "agent/setCredential": {
     params: Keyed & { readonly provider: string; readonly secret: string | null };
     result: { readonly ok: boolean };
