@@ -36,6 +36,7 @@ RESULTS: dict[str, type[protocol.Wire]] = {
     "workspace/textDocumentContent": protocol.TextDocumentContentResult,
     "agent/terminals": protocol.TerminalsResult,
     "agent/terminalKill": protocol.Empty,
+    "agent/terminalOutput": protocol.TerminalOutputResult,
     "agent/clientAnswer": protocol.Empty,
     "agent/setCredential": protocol.CredentialResult,
     "agent/models": protocol.ModelsResult,

@@ -233,6 +233,14 @@ class ExecutionEnvironment(Protocol):
         """
         ...
 
+    async def wait_process(self, process_id: str) -> ProcessInfo:
+        """Returns when it has ended, by itself or by others; at once when it has already.
+
+        Raises:
+            PathNotFoundError: no such process id.
+        """
+        ...
+
     async def kill_process(self, process_id: str) -> ProcessInfo:
         """Ends it (TERM, 2 s, KILL) with all it started.
 

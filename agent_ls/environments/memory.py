@@ -192,6 +192,9 @@ class MemoryEnvironment:
     async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
         raise PathNotFoundError(process_id)
 
+    async def wait_process(self, process_id: str) -> ProcessInfo:
+        raise PathNotFoundError(process_id)
+
     async def kill_process(self, process_id: str) -> ProcessInfo:
         raise PathNotFoundError(process_id)
 

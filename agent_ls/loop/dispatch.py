@@ -25,8 +25,6 @@ from agent_ls.loop.events import (
     ApprovalRequested,
     PlanChanged,
     PlanItem,
-    TerminalExit,
-    TerminalOpen,
     ToolCallEnd,
     ToolCallStart,
 )
@@ -35,6 +33,7 @@ from agent_ls.loop.reads import ShownFiles
 from agent_ls.loop.restored import EndedCall, SuspendedCall
 from agent_ls.loop.seams import Clock, Recorder
 from agent_ls.loop.summaries import INPUT_CHARS, call_summary, one_line, output_summary
+from agent_ls.loop.terminals import Terminals
 from agent_ls.loop.truncation import truncate_tool_output
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.text import without_escapes
@@ -106,6 +105,7 @@ class Dispatcher:
         self._clock = clock
         self._hub = hub
         self._reads = ShownFiles(shown, recorder.shown)
+        self.terminals = Terminals(environment, hub, clock)
         self.plan = plan
         """As the model last gave it; None before it does."""
 
@@ -225,17 +225,7 @@ class Dispatcher:
         effect = prepared.effect
         if not isinstance(effect, CommandEffect):
             return await prepared.run()
-        self._hub.emit(TerminalOpen(call.event_id, call.event_id, effect.command, effect.background))
-        exit_code: int | None = None
-        is_left_running = False
-        try:
-            output = await prepared.run()
-            exit_code = output.exit_code
-            is_left_running = effect.background and not output.is_error
-            return output
-        finally:
-            if not is_left_running:
-                self._hub.emit(TerminalExit(call.event_id, exit_code))
+        return await self.terminals.run(call.event_id, effect, prepared.run)
 
     def _start(self, call: Call, parsed: Parsed) -> None:
         if call.known and call.known.has_started:

@@ -3,6 +3,7 @@
 SessionError
     SessionClosedError    it has ended; resume it to go on
     SessionBusyError      a turn is running and the caller would not wait
+    UnknownTerminalError  no such command runs, or ran in the background
 """
 
 from __future__ import annotations
@@ -20,3 +21,10 @@ class SessionClosedError(SessionError):
 class SessionBusyError(SessionError):
     def __init__(self, session_id: str) -> None:
         super().__init__(f"Session {session_id} is working. Wait, steer it, or queue the message.")
+
+
+class UnknownTerminalError(SessionError):
+    hint = "agent/terminals lists them; of a command that has ended, its call's end has the output"
+
+    def __init__(self, terminal_id: str) -> None:
+        super().__init__(f"No command {terminal_id!r} runs in this session.")

@@ -46,6 +46,7 @@ from agent_ls.loop.inbox import Inbox, Input, QueueChange, StartNow, Steer
 from agent_ls.loop.restored import Restored, Submitted, Suspended
 from agent_ls.loop.seams import BasePrompt, Clock, ModelClient, NoticeBoard, PromptSource, Recorder
 from agent_ls.loop.subscription import Subscription
+from agent_ls.loop.terminals import Terminals
 from agent_ls.loop.turn_loop import Ports, TurnLoop
 from agent_ls.loop.turns import UserTurn
 from agent_ls.profiles.base import ProviderProfile
@@ -159,6 +160,10 @@ class Session:
     @property
     def steering(self) -> tuple[Steer, ...]:
         return self._inbox.steers
+
+    @property
+    def terminals(self) -> Terminals:
+        return self._loop.terminals
 
     # --- what the user does
 
@@ -331,6 +336,7 @@ class Session:
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._hub.keep_partials)
+                self.terminals.attend(group)
                 await self._live(group)
                 group.cancel_scope.cancel()
         finally:
@@ -419,6 +425,7 @@ class Session:
     def _close(self) -> None:
         """SESSION_END, and before it the end of a turn that was cancelled from outside, unless a person is asked."""
         self._is_closing = True
+        self.terminals.close()
         is_suspended = self._has_input and bool(self._hub.asked)
         if self._has_input and not is_suspended:
             self._settle(self._stop or "interrupted")

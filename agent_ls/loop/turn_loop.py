@@ -30,6 +30,7 @@ from agent_ls.loop.model_call import ModelCalls
 from agent_ls.loop.restored import Restored, Settlement, SuspendedCall
 from agent_ls.loop.seams import Clock, ModelClient, NoticeBoard, PromptSource, Recorder
 from agent_ls.loop.step import AnswerCalls, CallModel, Finish, Position, RunTools, cut_message, next_step
+from agent_ls.loop.terminals import Terminals
 from agent_ls.loop.tool_round import outcomes, run_round
 from agent_ls.loop.turns import AssistantTurn, SteeringTurn, ToolResultsTurn, Turn
 from agent_ls.profiles.base import ProviderProfile
@@ -116,6 +117,10 @@ class TurnLoop:
     @property
     def plan(self) -> PlanChanged | None:
         return self._dispatcher.plan
+
+    @property
+    def terminals(self) -> Terminals:
+        return self._dispatcher.terminals
 
     def record(self, turn: Turn) -> None:
         self._ports.recorder.turn(turn)

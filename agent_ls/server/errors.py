@@ -49,6 +49,8 @@ CODES = MappingProxyType(
         "newer_format": 1012,
         "unknown_output": 1013,
         "start_failed": 1014,
+        "unknown_terminal": 1015,
+        "session_has_hunks": 1016,
         # models
         "llm_error": 1100,
         "configuration": 1101,
@@ -88,6 +90,7 @@ KINDS_BY_CLASS = MappingProxyType(
         "SessionClosedError": "session_closed",
         "SessionBusyError": "turn_running",
         "UnknownApprovalError": "unknown_approval",
+        "UnknownTerminalError": "unknown_terminal",
         "StoreError": "app",
         "SessionLockedError": "session_busy",
         "BadSessionError": "bad_session",

@@ -580,7 +580,7 @@ class Diagnostics(Params):
 
 
 class Terminals(Params):
-    """Background processes of a session."""
+    """Commands of a session: those that run, and those of the background that have ended."""
 
     method: ClassVar[str] = "agent/terminals"
     session_id: str
@@ -588,8 +588,10 @@ class Terminals(Params):
 
 class TerminalInfo(Wire):
     terminal_id: str
+    call_id: str
     command: str
-    pid: int
+    background: bool
+    pid: int | None
     exit_code: int | None
     started_ms: int
 
@@ -603,6 +605,22 @@ class TerminalKill(Params):
     session_id: str
     client_key: str = ""
     terminal_id: str
+
+
+class TerminalOutput(Params):
+    """Output of a command from an offset on (code points)."""
+
+    method: ClassVar[str] = "agent/terminalOutput"
+    session_id: str
+    terminal_id: str
+    offset: int = Field(default=0, ge=0)
+
+
+class TerminalOutputResult(Wire):
+    text: str
+    next_offset: int
+    running: bool
+    exit_code: int | None = None
 
 
 class ClientAnswer(Params):

@@ -183,7 +183,7 @@ class Fold:
                 self.approvals[request.request_id] = request
             case ApprovalResolved() as resolved:
                 self._decided(resolved)
-            case TerminalOpen(background=False) as terminal:
+            case TerminalOpen() as terminal:
                 self.terminals[terminal.terminal_id] = terminal
             case TerminalExit(terminal_id=terminal_id):
                 self.terminals.pop(terminal_id, None)

@@ -94,6 +94,7 @@ class ToolOutput:
     `is_error` marks a result such as a non-zero exit, which is told with its output. `files` are the files
     changed. `exit_code` is set for commands. `summary` is one line for people (E5), "" for the first of `text`.
     `plan` takes the place of the session's plan.
+    `process_id` is that of a background process which the call has started.
     """
 
     text: str
@@ -104,6 +105,7 @@ class ToolOutput:
     exit_code: int | None = None
     summary: str = ""
     plan: Plan | None = None
+    process_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,8 @@ async def _start(command: str, options: CommandOptions, context: ToolContext) ->
     process = await context.environment.start_process(command, options)
     return ToolOutput(
         f"Started in the background: process {process.id} (pid {process.pid}). It runs until it ends or is killed. "
-        f"Read its output, or end it, with the tool processes."
+        f"Read its output, or end it, with the tool processes.",
+        process_id=process.id,
     )
 
 

@@ -350,8 +350,10 @@ async def test_a_background_command_opens_a_terminal_that_stays_open() -> None:
     effect = CommandEffect("serve", "/project", background=True)
     async with bench(FakeProvider([tool_call("shell")]), tool("shell", category="admin", effect=effect)) as b:
         await b.say("go")
-    assert b.recorder.of(TerminalOpen)[0].background
-    assert b.recorder.of(TerminalExit) == []
+        assert b.recorder.of(TerminalOpen)[0].background
+        assert b.recorder.of(TerminalExit) == []
+    assert b.recorder.of(TerminalExit) == [TerminalExit("call_0", None)]
+    assert b.kinds[-1] == "session_end"
 
 
 LIMITS: list[tuple[ShellLimits | None, SessionConfig, ShellLimits]] = [

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import anyio
+
 from agent_ls.environments.base import (
     Attribution,
     CommandOptions,
@@ -53,6 +55,7 @@ class ProcessEnvironment(MemoryEnvironment):
         self.started: list[tuple[str, CommandOptions]] = []
         self.processes: dict[str, ProcessInfo] = {}
         self.outputs: dict[str, str] = {}
+        self.ended = anyio.Event()
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
         self.started.append((command, options))
@@ -68,10 +71,17 @@ class ProcessEnvironment(MemoryEnvironment):
         text = self.outputs[process_id]
         return text[offset:], len(text)
 
+    async def wait_process(self, process_id: str) -> ProcessInfo:
+        while self.processes[process_id].exit_code is None:
+            self.ended = anyio.Event()
+            await self.ended.wait()
+        return self.processes[process_id]
+
     async def kill_process(self, process_id: str) -> ProcessInfo:
         if process_id not in self.processes:
             raise PathNotFoundError(process_id)
         self.processes[process_id] = replace(self.processes[process_id], exit_code=-15)
+        self.ended.set()
         return self.processes[process_id]
 
 

@@ -99,6 +99,9 @@ class LocalEnvironment:
     async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
         return self._processes.read(process_id, offset)
 
+    async def wait_process(self, process_id: str) -> ProcessInfo:
+        return await self._processes.wait(process_id)
+
     async def kill_process(self, process_id: str) -> ProcessInfo:
         return await self._processes.kill(process_id)
 

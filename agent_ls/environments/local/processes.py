@@ -198,6 +198,11 @@ class LocalProcesses:
     def read(self, process_id: str, offset: int) -> tuple[str, int]:
         return self._background(process_id).output.read(offset)
 
+    async def wait(self, process_id: str) -> ProcessInfo:
+        background = self._background(process_id)
+        await background.child.process.wait()
+        return background.info()
+
     async def kill(self, process_id: str) -> ProcessInfo:
         background = self._background(process_id)
         with anyio.CancelScope(shield=True):

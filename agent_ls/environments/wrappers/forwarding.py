@@ -67,6 +67,9 @@ class ForwardingEnvironment:
     async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
         return await self.inner.read_process(process_id, offset)
 
+    async def wait_process(self, process_id: str) -> ProcessInfo:
+        return await self.inner.wait_process(process_id)
+
     async def kill_process(self, process_id: str) -> ProcessInfo:
         return await self.inner.kill_process(process_id)
 

@@ -1,4 +1,4 @@
-"""Background processes of a session: listed, and ended only when asked."""
+"""Commands of a session: listed, read along, and ended only when asked."""
 
 from __future__ import annotations
 
@@ -8,24 +8,37 @@ from agent_ls.server.rpc import route
 
 
 async def terminals(context: Context, params: wire.Terminals) -> wire.TerminalsResult:
-    processes = await context.live(params.session_id).environment.list_processes()
+    listed = await context.live(params.session_id).session.terminals.listed()
     return wire.TerminalsResult(
         terminals=tuple(
             wire.TerminalInfo(
-                terminal_id=process.id,
-                command=process.command,
-                pid=process.pid,
-                exit_code=process.exit_code,
-                started_ms=process.started_ms,
+                terminal_id=terminal.id,
+                call_id=terminal.id,
+                command=terminal.command,
+                background=terminal.background,
+                pid=terminal.pid,
+                exit_code=terminal.exit_code,
+                started_ms=terminal.started_ms,
             )
-            for process in processes
+            for terminal in listed
         )
     )
 
 
 async def terminal_kill(context: Context, params: wire.TerminalKill) -> wire.Empty:
-    await context.live(params.session_id).environment.kill_process(params.terminal_id)
+    await context.live(params.session_id).session.terminals.kill(params.terminal_id)
     return wire.Empty()
 
 
-ROUTES = (route(wire.Terminals, terminals), route(wire.TerminalKill, terminal_kill))
+async def terminal_output(context: Context, params: wire.TerminalOutput) -> wire.TerminalOutputResult:
+    read = await context.live(params.session_id).session.terminals.read(params.terminal_id, params.offset)
+    return wire.TerminalOutputResult(
+        text=read.text, next_offset=read.next_offset, running=read.running, exit_code=read.exit_code
+    )
+
+
+ROUTES = (
+    route(wire.Terminals, terminals),
+    route(wire.TerminalKill, terminal_kill),
+    route(wire.TerminalOutput, terminal_output),
+)

@@ -1,0 +1,175 @@
+"""The commands of a session: those that their call waits for, and those that go on behind it.
+
+Each has one id everywhere, which is that of its call. A command can be ended alone: its call then has a result that
+says so, and the turn goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import anyio
+from anyio.abc import TaskGroup
+
+from agent_ls.environments.base import ExecutionEnvironment, ProcessInfo
+from agent_ls.environments.effects import CommandEffect
+from agent_ls.environments.errors import EnvError
+from agent_ls.loop.emission import EventHub, output_part
+from agent_ls.loop.errors import UnknownTerminalError
+from agent_ls.loop.events import TerminalExit, TerminalOpen
+from agent_ls.loop.seams import Clock
+from agent_ls.tools.base import ToolOutput
+
+STOPPED = "The user stopped this command. It may have had part of its effect: look before you rely on it."
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """`pid` None: not known, as of a command that its call waits for. `exit_code` None: it runs.
+
+    `started_ms` is Unix time.
+    """
+
+    id: str
+    command: str
+    background: bool
+    started_ms: int
+    pid: int | None = None
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalText:
+    """Output from an offset on, and the offset to go on from (code points)."""
+
+    text: str
+    next_offset: int
+    running: bool
+    exit_code: int | None = None
+
+
+@dataclass(eq=False, slots=True)
+class _Command:
+    """`process_id` is what the environment calls it, "" while its call waits for it."""
+
+    call_id: str
+    effect: CommandEffect
+    started_ms: int
+    process_id: str = ""
+    has_ended: bool = False
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+
+
+class Terminals:
+    def __init__(self, environment: ExecutionEnvironment, hub: EventHub, clock: Clock) -> None:
+        self._environment = environment
+        self._hub = hub
+        self._clock = clock
+        self._commands: dict[str, _Command] = {}
+        self._group: TaskGroup | None = None
+
+    def attend(self, group: TaskGroup) -> None:
+        """In `group` the ends of background commands are waited for."""
+        self._group = group
+
+    async def run(
+        self, call_id: str, effect: CommandEffect, work: Callable[[], Awaitable[ToolOutput]]
+    ) -> ToolOutput:
+        """Does `work`, which runs the command; tells when it begins and ends."""
+        command = _Command(call_id, effect, _unix_ms(self._clock.now()))
+        self._commands[call_id] = command
+        self._hub.emit(TerminalOpen(call_id, call_id, effect.command, effect.background))
+        output: ToolOutput | None = None
+        try:
+            with command.scope:
+                output = await work()
+            output = output or self._stopped(command)
+            return output
+        finally:
+            if output and effect.background and not output.is_error:
+                self._goes_on(command, output.process_id)
+            else:
+                del self._commands[call_id]
+                self._hub.emit(TerminalExit(call_id, output.exit_code if output else None))
+
+    async def listed(self) -> list[Terminal]:
+        """Those that run, and of those in the background also the ended ones; in the order of their starts."""
+        known = {process.id: process for process in await self._environment.list_processes()}
+        return [_told(command, known.get(command.process_id)) for command in self._commands.values()]
+
+    async def kill(self, terminal_id: str) -> None:
+        """
+        Raises:
+            UnknownTerminalError. EnvError.
+        """
+        command = self._command(terminal_id)
+        if command.process_id:
+            await self._environment.kill_process(command.process_id)
+        else:
+            command.scope.cancel()
+
+    async def read(self, terminal_id: str, offset: int) -> TerminalText:
+        """
+        Raises:
+            UnknownTerminalError. EnvError.
+        """
+        command = self._command(terminal_id)
+        if not command.process_id:
+            text = self._hub.text_of(output_part(command.call_id))
+            return TerminalText(text[offset:], len(text), running=True)
+        text, end = await self._environment.read_process(command.process_id, offset)
+        processes = await self._environment.list_processes()
+        process = next((process for process in processes if process.id == command.process_id), None)
+        exit_code = process.exit_code if process else None
+        return TerminalText(text, end, running=process is not None and exit_code is None, exit_code=exit_code)
+
+    def close(self) -> None:
+        """The session is about to end, and with it what still runs."""
+        for command in self._commands.values():
+            if not command.has_ended:
+                command.has_ended = True
+                self._hub.emit(TerminalExit(command.call_id, None))
+
+    def _command(self, terminal_id: str) -> _Command:
+        if command := self._commands.get(terminal_id):
+            return command
+        raise UnknownTerminalError(terminal_id)
+
+    def _goes_on(self, command: _Command, process_id: str) -> None:
+        command.process_id = process_id
+        if process_id and self._group:
+            self._group.start_soon(self._follow, command)
+
+    async def _follow(self, command: _Command) -> None:
+        try:
+            process = await self._environment.wait_process(command.process_id)
+        except (
+            EnvError
+        ):  # an environment that forgot its process, or cannot wait: then the session's end is its end
+            return
+        command.has_ended = True
+        self._hub.emit(TerminalExit(command.call_id, process.exit_code))
+
+    def _stopped(self, command: _Command) -> ToolOutput:
+        so_far = self._hub.text_of(output_part(command.call_id))
+        text = f"{so_far}\n\n{STOPPED}" if so_far else STOPPED
+        return ToolOutput(text, is_error=True, error_kind="stopped", summary="stopped by the user")
+
+
+def _told(command: _Command, process: ProcessInfo | None) -> Terminal:
+    effect = command.effect
+    told = Terminal(command.call_id, effect.command, effect.background, command.started_ms)
+    if process is None:
+        return told
+    return Terminal(
+        told.id, told.command, told.background, process.started_ms, process.pid, process.exit_code
+    )
+
+
+def _unix_ms(timestamp: str) -> int:
+    try:
+        return round(datetime.fromisoformat(timestamp).timestamp() * 1000)
+    except ValueError:  # a clock of a test's own
+        return 0

@@ -1,0 +1,127 @@
+"""Commands over real stdio: one id each, read along, ended alone, told when they end (H2, T5, L16)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.loopback import AnthropicServer, ToolCall
+from tests.support.served import Served, served
+
+BACKGROUND = {"command": "echo ready; exec sleep 1000", "background": True}
+
+
+@asynccontextmanager
+async def commanding(tmp_path: Path, script: Sequence[Any]) -> AsyncIterator[tuple[Served, str]]:
+    """A session whose model has begun with the script; its command is allowed."""
+    with AnthropicServer(script) as provider:
+        async with served(tmp_path, provider=provider) as found:
+            session_id = await found.editor.new_session(provider="anthropic")
+            await found.editor.submit(session_id, "go")
+            await found.editor.approve(await found.client.event("approval_requested"))
+            yield found, session_id
+
+
+async def read_until(found: Served, session_id: str, terminal_id: str, wanted: str) -> dict[str, Any]:
+    """All of a running command's output, once it holds what is wanted; each answer goes on where one ended."""
+    text, offset = "", 0
+    while True:
+        read = await found.ask("terminalOutput", session_id, terminalId=terminal_id, offset=offset)
+        text, offset = text + read["text"], read["nextOffset"]
+        if wanted in text:
+            return {**read, "text": text}
+
+
+@pytest.mark.req("H2", "T5")
+async def test_a_command_that_its_call_waits_for_is_listed_read_and_ended_alone(tmp_path: Path) -> None:
+    call = ToolCall("shell", {"command": "echo begun; exec sleep 1000", "timeout_ms": 600000})
+    async with commanding(tmp_path, [[call], "I see."]) as (found, session_id):
+        opened = (await found.client.event("terminal_open"))["data"]
+        terminal_id = opened["terminalId"]
+        assert (opened["callId"], opened["background"]) == (terminal_id, False)
+        (listed,) = (await found.ask("terminals", session_id))["terminals"]
+        assert (listed["terminalId"], listed["callId"], listed["background"]) == (
+            terminal_id,
+            terminal_id,
+            False,
+        )
+        assert "exitCode" not in listed and listed["startedMs"] > 1_700_000_000_000
+        read = await read_until(found, session_id, terminal_id, "begun\n")
+        assert read["running"]
+
+        assert await found.change("terminalKill", session_id, terminalId=terminal_id) == {}
+        ended = (await found.client.event("tool_call_end", callId=terminal_id))["data"]
+        assert (ended["isError"], ended["errorKind"]) == (True, "stopped")
+        assert ended["output"].startswith("begun\n") and "The user stopped this command" in ended["output"]
+        assert (await found.client.event("terminal_exit"))["data"]["terminalId"] == terminal_id
+        await found.client.event("assistant_text_end", text="I see.")
+        await found.client.event("processing_end", reason="completed")
+        assert (await found.ask("terminals", session_id))["terminals"] == []
+        for method in ("terminalKill", "terminalOutput"):
+            error = await found.refused(method, session_id, terminalId=terminal_id)
+            assert error.data["kind"] == "unknown_terminal"
+
+
+@pytest.mark.req("H2", "T5")
+async def test_a_background_command_has_one_id_and_tells_when_it_ends_after_its_turn(tmp_path: Path) -> None:
+    async with commanding(tmp_path, [[ToolCall("shell", BACKGROUND)], "Started."]) as (found, session_id):
+        await found.client.event("processing_end", reason="completed")
+        opened = (await found.client.event("terminal_open"))["data"]
+        terminal_id = opened["terminalId"]
+        assert (opened["callId"], opened["background"]) == (terminal_id, True)
+        (listed,) = (await found.ask("terminals", session_id))["terminals"]
+        assert (listed["terminalId"], listed["background"], listed["pid"] > 0) == (terminal_id, True, True)
+        read = await read_until(found, session_id, terminal_id, "ready\n")
+        assert (read["text"], read["running"], read["nextOffset"]) == ("ready\n", True, 6)
+        (tool,) = (
+            item for item in (await found.ask("history", session_id))["items"] if item["kind"] == "tool"
+        )
+        assert (tool["terminalId"], tool["background"]) == (terminal_id, True)
+
+        await found.change("terminalKill", session_id, terminalId=terminal_id)
+        ended = await found.client.event("terminal_exit", terminalId=terminal_id)
+        assert ended["data"]["exitCode"] == -15 and "turnId" not in ended
+        (listed,) = (await found.ask("terminals", session_id))["terminals"]
+        assert listed["exitCode"] == -15
+        read = await found.ask("terminalOutput", session_id, terminalId=terminal_id, offset=2)
+        assert read == {"text": "ady\n", "nextOffset": 6, "running": False, "exitCode": -15}
+
+
+@pytest.mark.req("R3", "L16")
+@pytest.mark.parametrize("is_killed", [True, False])
+async def test_a_background_command_that_ends_with_its_process_is_told_to_have_ended(
+    tmp_path: Path, is_killed: bool
+) -> None:
+    async with commanding(tmp_path, [[ToolCall("shell", BACKGROUND)], "Started."]) as (found, session_id):
+        await found.client.event("processing_end", reason="completed")
+        if is_killed:
+            found.server.process.kill()
+        else:
+            await found.client.shut_down()
+        await found.server.exit_code()
+    async with served(tmp_path) as found:
+        for _ in range(2):
+            events = (await found.editor.subscribe(session_id))["events"]
+            exits = [event["data"] for event in events if event["kind"] == "terminal_exit"]
+            assert [(told["terminalId"], told["exitCode"]) for told in exits] == [(events_id(events), None)]
+        assert (await found.ask("terminals", session_id))["terminals"] == []
+
+
+def events_id(events: list[dict[str, Any]]) -> str:
+    (opened,) = (event["data"]["terminalId"] for event in events if event["kind"] == "terminal_open")
+    return str(opened)
+
+
+@pytest.mark.req("L6")
+async def test_an_interrupt_ends_a_command_as_before(tmp_path: Path) -> None:
+    call = ToolCall("shell", {"command": "exec sleep 1000", "timeout_ms": 600000})
+    async with commanding(tmp_path, [[call]]) as (found, session_id):
+        await found.client.event("terminal_open")
+        await found.change("interrupt", session_id)
+        ended = await found.client.event("tool_call_end")
+        assert ended["data"]["errorKind"] == "interrupted"
+        await found.client.event("processing_end", reason="interrupted")
