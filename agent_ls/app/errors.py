@@ -4,6 +4,7 @@ AppError
     UnknownSessionError       no such session, live or stored
     SessionBusyError          another process owns the session
     BadChoiceError            a provider, model, mode or folder that does not exist
+    SessionHasHunksError      it cannot be deleted while changes of its own wait for a verdict
     NotRunningError           agent-ls is ending, or has not begun
 """
 
@@ -41,6 +42,16 @@ class SessionBusyError(AppError):
 class BadChoiceError(AppError):
     kind = "bad_choice"
     is_usage = True
+
+
+class SessionHasHunksError(AppError):
+    kind = "session_has_hunks"
+
+    def __init__(self, session_id: str, count: int) -> None:
+        super().__init__(
+            f"{count} changes of session {session_id} wait for a verdict",
+            "keep or undo them first, or delete with force: the files are then left as they are",
+        )
 
 
 class NotRunningError(AppError):

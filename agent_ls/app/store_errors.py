@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from agent_ls.app.errors import AppError, SessionBusyError, UnknownSessionError
-from agent_ls.store.errors import SessionLockedError, StoreError
+from agent_ls.app.errors import AppError, BadChoiceError, SessionBusyError, UnknownSessionError
+from agent_ls.store.errors import (
+    SessionLockedError,
+    StoreError,
+    UnknownOutputError,
+    UnknownTurnError,
+)
 
 STATE_VARIABLE = "AGENT_LS_STATE_DIR"
 
@@ -17,6 +22,10 @@ def store_errors(session_id: str) -> Iterator[None]:
         yield
     except SessionLockedError as error:
         raise SessionBusyError(session_id, error.owner) from None
+    except UnknownTurnError as error:
+        raise BadChoiceError(str(error), "name a turn that has ended, or none for the last") from None
+    except UnknownOutputError:
+        raise
     except StoreError as error:
         raise UnknownSessionError(session_id, str(error)) from None
     except OSError as error:

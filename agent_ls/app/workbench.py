@@ -9,6 +9,7 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import get_args
@@ -24,6 +25,7 @@ from agent_ls.app.clock import SystemClock
 from agent_ls.app.errors import (
     BadChoiceError,
     NotRunningError,
+    SessionHasHunksError,
     UnknownSessionError,
 )
 from agent_ls.app.ledgers import find, gather
@@ -382,6 +384,54 @@ class Workbench:
             with store_errors(session_id):
                 rename = partial(self._store.rename, session_id, title, self._clock.now())
                 return self._summary(await anyio.to_thread.run_sync(rename))
+
+    async def fork(self, session_id: str, at_turn: str = "") -> LiveSession:
+        """A session with the history of another up to the end of a turn ("": the last that has ended).
+
+        Raises:
+            UnknownSessionError, BadChoiceError (no such turn), AppError.
+        """
+        new = SessionId(new_id("s"))
+        with store_errors(session_id):
+            source = await anyio.to_thread.run_sync(self._store.summary, session_id)
+            title = plain(f"{self._title(source)} (fork)".strip())
+            header = replace(source.header, session_id=new, created=self._clock.now(), title=title)
+            await anyio.to_thread.run_sync(self._store.fork, session_id, header, at_turn)
+        return await self.open_session(new)
+
+    async def close_session(self, session_id: str) -> None:
+        """Returns when it may be opened again, by whomever.
+
+        Raises:
+            UnknownSessionError.
+        """
+        if live := self._live.get(session_id):
+            live.session.abort()
+            await live.ended.wait()
+            return
+        with store_errors(session_id):
+            await anyio.to_thread.run_sync(self._store.folder, session_id)
+
+    async def delete_session(self, session_id: str, *, force: bool) -> None:
+        """With all that is kept of it. Files of the workspace are left as they are.
+
+        Raises:
+            SessionHasHunksError: changes of its own wait, and no `force`.
+            UnknownSessionError, SessionBusyError, AppError.
+        """
+        if session_id in self._live:
+            waiting = sum(map(len, self.review.open_hunks(session_id=session_id).values()))
+        else:
+            waiting = await self.archive.open_hunks(session_id)
+        if waiting and not force:
+            raise SessionHasHunksError(session_id, waiting)
+        if waiting:  # accepted as they are: nobody could decide about them any more
+            await self.open_session(session_id)
+            await self.review.review(verdict="keep", session_id=session_id)
+        await self.close_session(session_id)
+        async with self._opening:
+            with store_errors(session_id):
+                await anyio.to_thread.run_sync(self._store.delete, session_id)
 
     def _log_failed(self, session_id: str, error: OSError) -> None:
         log.error("the log of session %s cannot be written: %s", session_id, error)

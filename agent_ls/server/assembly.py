@@ -16,6 +16,7 @@ from agent_ls.server.context import Context
 from agent_ls.server.editor_host import LspEditorHost
 from agent_ls.server.event_sender import EventSenders
 from agent_ls.server.features import (
+    archive,
     completion,
     contents,
     editor,
@@ -39,6 +40,7 @@ OpenBench: TypeAlias = Callable[[LspEditorHost, dict[str, Any]], tuple[Bench, Se
 
 ROUTES: tuple[Route, ...] = (
     *sessions.ROUTES,
+    *archive.ROUTES,
     *prompts.ROUTES,
     *review.ROUTES,
     *contents.ROUTES,

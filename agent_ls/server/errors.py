@@ -96,6 +96,7 @@ KINDS_BY_CLASS = MappingProxyType(
         "BadSessionError": "bad_session",
         "NewerFormatError": "newer_format",
         "UnknownOutputError": "unknown_output",
+        "UnknownTurnError": "bad_choice",
     }
 )
 

@@ -328,6 +328,60 @@ class Rename(Params):
     title: str = Field(min_length=1)
 
 
+class Fork(Params):
+    """A new session with the history up to and including a turn that has ended; without one the last such."""
+
+    method: ClassVar[str] = "agent/fork"
+    session_id: str
+    client_key: str
+    at_turn_id: str | None = None
+
+
+class CloseSession(Params):
+    """Ends the session here; it stays stored."""
+
+    method: ClassVar[str] = "agent/closeSession"
+    session_id: str
+    client_key: str
+
+
+class DeleteSession(Params):
+    """Ends it and removes all that is stored of it. `force`: also while hunks wait for a verdict."""
+
+    method: ClassVar[str] = "agent/deleteSession"
+    session_id: str
+    client_key: str
+    force: bool = False
+
+
+class Export(Params):
+    """The whole session as text: for people, or its events, one a line."""
+
+    method: ClassVar[str] = "agent/export"
+    session_id: str
+    format: Literal["markdown", "jsonl"]
+
+
+class ExportResult(Wire):
+    text: str
+
+
+class Output(Params):
+    """A part of an output that its event does not hold whole."""
+
+    method: ClassVar[str] = "agent/output"
+    session_id: str
+    output_ref: str
+    offset: int = Field(default=0, ge=0)
+    limit: int = Field(default=65_536, ge=1, le=4_194_304)
+
+
+class OutputResult(Wire):
+    text: str
+    total_chars: int
+    next_offset: int | None = None
+
+
 class Abort(Params):
     """Ends the session (CLOSED). It can be resumed by agent/subscribe."""
 

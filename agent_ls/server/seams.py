@@ -161,11 +161,31 @@ class Archive(Protocol):
 
     async def draft(self, session_id: str) -> dict[str, Any] | None: ...
 
+    async def output(self, session_id: str, output_ref: str, offset: int, limit: int) -> OutputPart:
+        """
+        Raises:
+            UnknownOutputError.
+        """
+        ...
+
+    async def export(self, session_id: str, format_: Literal["markdown", "jsonl"]) -> str: ...
+
 
 class Mentions(Protocol):
     async def find(self, folder: str, query: str, limit: int, first: Sequence[str] = ()) -> Sequence[str]:
         """Paths below `folder`, relative to it, that fit `query`, best first; a folder's ends with `/`."""
         ...
+
+
+class OutputPart(Protocol):
+    """Counted in code points. `next_offset` None: this was the end."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def total_chars(self) -> int: ...
+    @property
+    def next_offset(self) -> int | None: ...
 
 
 class Bench(Protocol):
@@ -219,6 +239,27 @@ class Bench(Protocol):
         ...
 
     def live(self, session_id: str) -> Live | None: ...
+
+    async def fork(self, session_id: str, at_turn: str) -> Live:
+        """
+        Raises:
+            UnknownSessionError, BadChoiceError: no such turn, or it has not ended.
+        """
+        ...
+
+    async def close_session(self, session_id: str) -> None:
+        """
+        Raises:
+            UnknownSessionError.
+        """
+        ...
+
+    async def delete_session(self, session_id: str, *, force: bool) -> None:
+        """
+        Raises:
+            SessionHasHunksError, UnknownSessionError, SessionBusyError.
+        """
+        ...
 
     async def rename(self, session_id: str, title: str) -> Summary:
         """

@@ -5,6 +5,7 @@ StoreError
     NewerFormatError       written by a newer version
     SessionLockedError     another process owns the session
     UnknownOutputError     no output of this name is kept
+    UnknownTurnError       no such turn, or it has not ended
 """
 
 from __future__ import annotations
@@ -33,5 +34,13 @@ class SessionLockedError(StoreError):
 
 
 class UnknownOutputError(StoreError):
+    hint = "the `outputRef` of a tool_call_end or of an item names one"
+
     def __init__(self, output_ref: str) -> None:
         super().__init__(f"No output {output_ref!r} is kept in this session.")
+
+
+class UnknownTurnError(StoreError):
+    def __init__(self, turn_id: str) -> None:
+        which = f"turn {turn_id} of this session" if turn_id else "turn in this session yet"
+        super().__init__(f"There is no whole {which}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from agent_ls.loop import event_codec
 from agent_ls.loop.events import Envelope, Title
 from agent_ls.store import blobs, locks
 from agent_ls.store.errors import StoreError
+from agent_ls.store.forks import forked
 from agent_ls.store.layout import (
     Layout,
     SessionSummary,
@@ -21,10 +23,10 @@ from agent_ls.store.layout import (
     title_path,
 )
 from agent_ls.store.locks import SessionLock
-from agent_ls.store.log import Header, SessionLog, make_private_folder
+from agent_ls.store.log import FILE_MODE, Header, SessionLog, make_private_folder
 from agent_ls.store.pages import last_seq
 from agent_ls.store.reader import StoredSession, read_session
-from agent_ls.store.recorder import StoreRecorder, read_output
+from agent_ls.store.recorder import StoreRecorder, output_path, read_output
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,49 @@ class SessionStore:
             recorder.event(envelope, event_codec.encode(envelope))
             recorder.close()
         return self._summary(session_id, folder)
+
+    def fork(self, session_id: str, header: Header, at_turn: str) -> None:
+        """Makes a session of the history of another, open or not, up to the end of a turn ("": the last).
+
+        Raises:
+            StoreError: no such session, or UnknownTurnError. OSError.
+        """
+        source = self.folder(session_id)
+        _, *lines = log_path(source).read_bytes().split(b"\n")[:-1]
+        fork = forked(lines, header.session_id, at_turn)
+        self.layout.describe_workspace(header.workspace_folder)
+        folder = self.layout.session_folder(header.workspace_folder, header.session_id)
+        make_private_folder(outputs_path(folder))
+        for ref in fork.output_refs:
+            if (path := output_path(outputs_path(source), ref)).exists():
+                shutil.copyfile(path, copy := output_path(outputs_path(folder), ref))
+                copy.chmod(FILE_MODE)
+        failures: list[OSError] = []
+        log = SessionLog.create(log_path(folder), header, failures.append)
+        log.append(*fork.lines)
+        log.close()
+        if failures:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise failures[0]
+
+    def delete(self, session_id: str) -> None:
+        """With all that lies beside its log.
+
+        Raises:
+            StoreError: no such session, or owned by another process. OSError.
+        """
+        folder = self.folder(session_id)
+        with locks.held(lock_path(folder), session_id):
+            log_path(folder).unlink(missing_ok=True)  # from here on it is in no list, whatever ends us
+            shutil.rmtree(folder)
+
+    def summary(self, session_id: str) -> SessionSummary:
+        """What lists show of it.
+
+        Raises:
+            StoreError: no such session, or not readable.
+        """
+        return self._summary(session_id, self.folder(session_id))
 
     def _summary(self, session_id: str, folder: Path) -> SessionSummary:
         if found := summary(folder):

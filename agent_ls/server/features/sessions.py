@@ -9,11 +9,10 @@ from collections.abc import Mapping
 import anyio.to_thread
 from pydantic import ValidationError
 
-from agent_ls.loop.titles import plain
 from agent_ls.server import protocol as wire
 from agent_ls.server import to_wire
 from agent_ls.server.context import Context
-from agent_ls.server.errors import InvalidParamsError, NotNegotiatedError, UnsupportedSettingError
+from agent_ls.server.errors import NotNegotiatedError, UnsupportedSettingError
 from agent_ls.server.features.review import pending_hunks
 from agent_ls.server.jsonrpc import RawJson
 from agent_ls.server.rpc import route
@@ -134,15 +133,6 @@ async def configure(context: Context, params: wire.Configure) -> wire.ConfigureR
     return wire.ConfigureResult(session=context.session_info(live), applies_from=applies_from)
 
 
-async def rename(context: Context, params: wire.Rename) -> wire.SessionResult:
-    title = plain(params.title)
-    if not title:
-        raise InvalidParamsError(params.method, "title: there is nothing in it that could be read")
-    summary = await context.bench.rename(params.session_id, title)
-    live = context.bench.live(params.session_id)
-    return wire.SessionResult(session=to_wire.session_info(summary, live.session if live else None))
-
-
 async def abort(context: Context, params: wire.Abort) -> wire.Empty:
     if live := context.bench.live(params.session_id):
         live.session.abort()
@@ -157,6 +147,5 @@ ROUTES = (
     route(wire.Draft, draft),
     route(wire.Unsubscribe, unsubscribe),
     route(wire.Configure, configure),
-    route(wire.Rename, rename),
     route(wire.Abort, abort),
 )

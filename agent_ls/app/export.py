@@ -1,0 +1,103 @@
+"""A transcript as Markdown for people. Pure.
+
+What was said by the user, the model and their tools is not trusted: it stands in quotes and fences that it cannot end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from agent_ls.loop.items import (
+    AskedApproval,
+    Body,
+    ChangedFile,
+    Item,
+    Notice,
+    RetriedCall,
+    Said,
+    SteerMessage,
+    ToolUse,
+    TurnEnd,
+    UserMessage,
+)
+from agent_ls.loop.titles import plain
+
+_TICKS = re.compile(r"`+")
+_MARKUP = re.compile(r"([\\`*_\[\]<>#|~&])")
+
+
+def markdown(title: str, facts: Sequence[tuple[str, str]], items: Sequence[Item]) -> str:
+    """`facts` are told at the top, `items` are oldest first."""
+    lines = [f"# {_words(title) or 'Session'}", ""]
+    lines += [f"- {name}: {code(value)}" for name, value in facts]
+    for item in items:
+        lines += ["", *_item(item.body, item.timestamp)]
+    return "\n".join(lines) + "\n"
+
+
+def fenced(text: str, info: str = "") -> Iterator[str]:
+    """A block of code whose fence is longer than any run of backticks inside."""
+    fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
+    yield f"{fence}{info}"
+    yield from _lines(text)
+    yield fence
+
+
+def quoted(text: str) -> Iterator[str]:
+    """A quote: what begins inside (a fence, a comment, a list) ends with it."""
+    return (f"> {line}" if line else ">" for line in _lines(text))
+
+
+def code(text: str) -> str:
+    """One line as code, delimited by more backticks than any run inside."""
+    line = " ".join(text.split())
+    ticks = "`" * (1 + max(map(len, _TICKS.findall(line)), default=0))
+    pad = " " if line.startswith("`") or line.endswith("`") or not line else ""
+    return f"{ticks}{pad}{line}{pad}{ticks}"
+
+
+def _item(body: Body, timestamp: str) -> Iterator[str]:
+    match body:
+        case UserMessage(text=text):
+            yield from (f"## You, {_words(timestamp)}", "", *quoted(text))
+        case SteerMessage(text=text, status=status):
+            yield from (f"### You, meanwhile ({status})", "", *quoted(text))
+        case Said(kind=kind, text=text, interrupted=interrupted):
+            name = "Agent" if kind == "text" else "Reasoning"
+            yield from (f"### {name}{' (interrupted)' if interrupted else ''}", "", *quoted(text))
+        case ToolUse():
+            yield from _tool(body)
+        case ChangedFile(change=change):
+            yield f"### Changed: {code(change.path)} ({change.action}, +{change.added} -{change.removed})"
+            if change.diff:
+                yield from ("", *fenced(change.diff, "diff"))
+        case AskedApproval(request=request, status=status, reason=reason):
+            why = f": {_words(reason)}" if reason else ""
+            yield f"*Approval of* {code(request.summary)}: **{status}**{why}"
+        case RetriedCall(text=text, attempt=attempt):
+            yield f"*Tried again ({attempt}):* {_words(text)}"
+        case Notice(level=level, text=text, hint=hint):
+            yield f"**{level.capitalize()}:** {_words(text)}{f' ({_words(hint)})' if hint else ''}"
+        case TurnEnd(reason=reason, files=files):
+            yield f"*End of the turn: {reason}*"
+            if files:
+                yield ""
+            for file in files:
+                yield f"- {code(file.path)} ({file.action}, +{file.added} -{file.removed})"
+
+
+def _tool(body: ToolUse) -> Iterator[str]:
+    yield from (f"### Tool {code(body.name)}: {code(body.summary)} ({body.status})", "")
+    yield from fenced(body.arguments, "json")
+    if body.result and body.result.output:
+        yield from ("", *fenced(body.result.output))
+
+
+def _lines(text: str) -> list[str]:
+    return text.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n").split("\n")
+
+
+def _words(text: str) -> str:
+    """One line without markup of its own."""
+    return _MARKUP.sub(r"\\\1", plain(text, max_chars=2_000))

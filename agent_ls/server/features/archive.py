@@ -1,0 +1,54 @@
+"""Sessions as things that are kept: named, copied, exported, closed, deleted."""
+
+from __future__ import annotations
+
+from agent_ls.loop.titles import plain
+from agent_ls.server import protocol as wire
+from agent_ls.server import to_wire
+from agent_ls.server.context import Context
+from agent_ls.server.errors import InvalidParamsError
+from agent_ls.server.rpc import route
+
+
+async def rename(context: Context, params: wire.Rename) -> wire.SessionResult:
+    title = plain(params.title)
+    if not title:
+        raise InvalidParamsError(params.method, "title: there is nothing in it that could be read")
+    summary = await context.bench.rename(params.session_id, title)
+    live = context.bench.live(params.session_id)
+    return wire.SessionResult(session=to_wire.session_info(summary, live.session if live else None))
+
+
+async def fork(context: Context, params: wire.Fork) -> wire.SessionResult:
+    live = await context.bench.fork(params.session_id, params.at_turn_id or "")
+    return wire.SessionResult(session=context.session_info(live))
+
+
+async def close_session(context: Context, params: wire.CloseSession) -> wire.Empty:
+    await context.bench.close_session(params.session_id)
+    return wire.Empty()
+
+
+async def delete_session(context: Context, params: wire.DeleteSession) -> wire.Empty:
+    await context.bench.delete_session(params.session_id, force=params.force)
+    return wire.Empty()
+
+
+async def export(context: Context, params: wire.Export) -> wire.ExportResult:
+    return wire.ExportResult(text=await context.bench.archive.export(params.session_id, params.format))
+
+
+async def output(context: Context, params: wire.Output) -> wire.OutputResult:
+    read = context.bench.archive.output
+    part = await read(params.session_id, params.output_ref, params.offset, params.limit)
+    return wire.OutputResult(text=part.text, total_chars=part.total_chars, next_offset=part.next_offset)
+
+
+ROUTES = (
+    route(wire.Rename, rename),
+    route(wire.Fork, fork),
+    route(wire.CloseSession, close_session),
+    route(wire.DeleteSession, delete_session),
+    route(wire.Export, export),
+    route(wire.Output, output),
+)

@@ -1,0 +1,121 @@
+"""A session's log up to the end of a turn, as the log of another session. Pure.
+
+What belongs to the first session alone stays with it: its hunks, its queue, steers that nobody was told, its title and
+its end. Events are numbered anew, so that there is no hole where one is left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from agent_ls.store.errors import UnknownTurnError
+from agent_ls.store.log import record
+
+_LEFT = frozenset(("hunk_state", "queue", "session_end", "title"))
+_KEPT_RECORDS = ("turn", "prompt", "config")
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """`lines` follow the header of the new log; `output_refs` name the outputs that they speak of."""
+
+    lines: tuple[bytes, ...]
+    output_refs: tuple[str, ...]
+
+
+def forked(lines: Iterable[bytes], session_id: str, at_turn: str = "") -> Fork:
+    """`lines` are those of the log behind its header; `session_id` is the new one's. `at_turn` "": the last whole one.
+
+    Raises:
+        UnknownTurnError: there is no such turn, or it has not ended.
+    """
+    records = list(_records(lines))
+    cut = _cut(records, at_turn)
+    kept = list(_kept(records[:cut]))
+    configs = [item["config"] for item in records if "config" in item]
+    if configs:
+        kept.append({"config": configs[-1]})
+    kept += _missing_end(kept)
+    refs: list[str] = []
+    seq = 0
+    for item in kept:
+        if event := item.get("event"):
+            seq += 1
+            event |= {"sessionId": session_id, "seq": seq}
+            if ref := event["data"].get("outputRef"):
+                refs.append(ref)
+    return Fork(tuple(_line(item) for item in kept), tuple(refs))
+
+
+def _records(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """A damaged line is passed over, as by every reader."""
+    for line in lines:
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict) and (event := value.get("event", {})) is not None:
+            if not event or (isinstance(event.get("kind"), str) and isinstance(event.get("data"), dict)):
+                yield value
+
+
+def _cut(records: list[dict[str, Any]], at_turn: str) -> int:
+    """Where the records of the turn end: behind its end, or before the follow-up that began in place of one."""
+    ends: dict[str, int] = {}
+    running, input_at = "", 0
+    for place, item in enumerate(records):
+        if item.get("turn", {}).get("type") == "user":
+            input_at = place
+        event = item.get("event", {})
+        if event.get("kind") == "user_input":
+            if running:
+                ends[running] = input_at
+            running = event.get("turnId", "")
+        elif event.get("kind") == "processing_end" and running:
+            ends[running] = place + 1
+            running = ""
+    wanted = at_turn or next(reversed(ends), "")
+    if wanted not in ends:
+        raise UnknownTurnError(at_turn)
+    return ends[wanted]
+
+
+def _kept(records: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    told = {
+        item["event"]["data"].get("steerId")
+        for item in records
+        if item.get("event", {}).get("kind") in ("steering_injected", "steering_removed")
+    }
+    for item in records:
+        event = item.get("event")
+        if event is None:
+            if any(kind in item for kind in _KEPT_RECORDS):
+                yield item
+        elif event["kind"] == "file_change":
+            yield {"event": {**event, "data": {**event["data"], "hunks": []}}}
+        elif event["kind"] not in _LEFT and not (
+            event["kind"] == "steering_queued" and event["data"].get("steerId") not in told
+        ):
+            yield item
+
+
+def _missing_end(kept: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of a turn that a follow-up came behind, the session was told no end."""
+    events = [item["event"] for item in kept if "event" in item]
+    last = events[-1] if events else {}
+    if last.get("kind") == "processing_end":
+        return []
+    head = {"sessionId": "", "seq": 0}
+    rest = {"timestamp": last.get("timestamp", ""), "turnId": last.get("turnId", "")}
+    return [
+        {"event": {**head, "kind": "state", **rest, "data": {"state": "IDLE"}}},
+        {"event": {**head, "kind": "processing_end", **rest, "data": {"reason": "completed"}}},
+    ]
+
+
+def _line(item: dict[str, Any]) -> bytes:
+    ((kind, value),) = item.items()
+    return record(kind, value)  # type: ignore[arg-type]  # a kind that was read from a log

@@ -1,0 +1,68 @@
+"""Whole outputs of calls, read in parts that are counted in code points (E3). Blocks: for a thread."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_ls.loop.events import ToolCallEnd
+from agent_ls.store import pages
+from agent_ls.store.errors import UnknownOutputError
+from agent_ls.store.layout import log_path, outputs_path
+from agent_ls.store.recorder import output_path
+
+_CHUNK_BYTES = 1 << 20
+_EVENT_REF = re.compile(r"event-([1-9][0-9]{0,15})")
+
+
+@dataclass(frozen=True, slots=True)
+class OutputPart:
+    """`next_offset` None: this was the end."""
+
+    text: str
+    total_chars: int
+    next_offset: int | None
+
+
+def read_part(folder: Path, output_ref: str, offset: int, limit: int) -> OutputPart:
+    """`limit` characters from `offset` on, of an output beside the log or in an event of it.
+
+    Raises:
+        UnknownOutputError. OSError.
+    """
+    if match := _EVENT_REF.fullmatch(output_ref):
+        whole = _in_event(folder, int(match[1]), output_ref)
+        text, total = whole[offset : offset + limit], len(whole)
+    else:
+        text, total = _in_file(output_path(outputs_path(folder), output_ref), output_ref, offset, limit)
+    end = offset + len(text)
+    return OutputPart(text, total, end if text and end < total else None)
+
+
+def _in_event(folder: Path, seq: int, output_ref: str) -> str:
+    with pages.open_part(log_path(folder)) as log:
+        line = next(log.forward(log.place_of(seq)), b"")
+    envelope = pages.maybe_event(line)
+    if envelope and envelope.seq == seq and isinstance(envelope.event, ToolCallEnd):
+        return envelope.event.output
+    raise UnknownOutputError(output_ref)
+
+
+def _in_file(path: Path, output_ref: str, offset: int, limit: int) -> tuple[str, int]:
+    """The part, and how many characters there are; never more of the file in memory than a piece and the part."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    found: list[str] = []
+    at = 0
+    try:
+        with path.open("rb") as file:
+            while True:
+                data = file.read(_CHUNK_BYTES)
+                piece = decoder.decode(data, final=not data)
+                found.append(piece[max(0, offset - at) : max(0, offset + limit - at)])
+                at += len(piece)
+                if not data:
+                    return "".join(found), at
+    except FileNotFoundError:
+        raise UnknownOutputError(output_ref) from None

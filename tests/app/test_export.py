@@ -1,0 +1,78 @@
+"""Markdown for people: text of others cannot break out of its quotes and fences (H2, X)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_ls.app.export import code, fenced, markdown, quoted
+from agent_ls.loop.events import ApprovalRequested, FileChange, ToolCallEnd
+from agent_ls.loop.items import (
+    AskedApproval,
+    Body,
+    ChangedFile,
+    FileSum,
+    Item,
+    Notice,
+    RetriedCall,
+    Said,
+    SteerMessage,
+    ToolUse,
+    TurnEnd,
+    UserMessage,
+)
+
+HOSTILE = "```\n# Not a heading\n</details><!-- \n~~~~\n````js\n\r> deeper"
+
+
+def exported(*bodies: Body) -> str:
+    items = [Item(n, "t", "2026-01-01T00:00:00.000Z", body) for n, body in enumerate(bodies, start=1)]
+    return markdown("Fix [it](http://x)\n# now", [("Folder", "/w/`a`")], items)
+
+
+def test_a_transcript_reads_in_the_order_of_its_items() -> None:
+    end = ToolCallEnd("c", "shell", "out\n", "exit 0", False, "", 5, 4)
+    told = exported(
+        UserMessage("Fix it."),
+        Said("reasoning", "r", "Hm."),
+        ToolUse("c", "shell", "ls", '{"command":"ls"}', "done", end),
+        ChangedFile(FileChange("c", "/w/a.py", "modify", 1, 2, "-a\n+b\n")),
+        SteerMessage("s", "Faster", "injected"),
+        RetriedCall(1, 100, "Busy."),
+        Notice("warn", "Careful.", "Slow down."),
+        AskedApproval(ApprovalRequested("a", "c", "shell", "ls", "", {}, ""), "deny", "not now"),
+        Said("text", "p", "Done.", interrupted=True),
+        TurnEnd("completed", (FileSum("/w/a.py", "modify", 1, 2),)),
+    )
+
+    assert told.startswith("# Fix \\[it\\](http://x) \\# now\n\n- Folder: `` /w/`a` ``\n\n## You, ")
+    for piece in (
+        "\n\n> Fix it.\n",
+        "### Reasoning\n\n> Hm.\n",
+        '### Tool `shell`: `ls` (done)\n\n```json\n{"command":"ls"}\n```\n\n```\nout\n```\n',
+        "### Changed: `/w/a.py` (modify, +1 -2)\n\n```diff\n-a\n+b\n```\n",
+        "### You, meanwhile (injected)\n\n> Faster\n",
+        "*Tried again (1):* Busy.\n",
+        "**Warn:** Careful. (Slow down.)\n",
+        "*Approval of* `ls`: **deny**: not now\n",
+        "### Agent (interrupted)\n\n> Done.\n",
+        "*End of the turn: completed*\n\n- `/w/a.py` (modify, +1 -2)\n",
+    ):
+        assert piece in told
+
+
+@pytest.mark.parametrize("text", [HOSTILE, "`" * 50, "\n\n", ""])
+def test_a_fence_is_longer_than_any_inside_and_a_quote_marks_every_line(text: str) -> None:
+    fence, *inside, last = fenced(text)
+    assert fence == last and set(fence) == {"`"} and not any(fence in line for line in inside)
+    assert all(line.startswith(">") for line in quoted(text))
+
+
+@given(st.text(alphabet="`a \n\r~>#", max_size=30))
+def test_whatever_is_said_no_line_of_it_stands_outside(text: str) -> None:
+    told = exported(UserMessage(text), Said("text", "p", text), Notice("error", text, text))
+    body = told.split("\n\n", 2)[2]
+    for line in body.split("\n"):
+        assert not line or line.startswith((">", "## You, ", "### Agent", "**Error:** ")), line
+    assert "\n" not in code(text)
