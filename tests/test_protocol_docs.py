@@ -75,7 +75,7 @@ def test_every_ability_that_is_negotiated_is_explained() -> None:
     rows = table(section(PAGE, "## Negotiation"), "field")
     told = {word for row in rows for word in code_words(row[0])}
 
-    assert told == {"version", "terminal", "diagnostics", *GRANTED}
+    assert told == {"version", "terminal", *GRANTED}
 
 
 def test_what_is_said_not_to_be_built_is_not_built() -> None:
@@ -147,7 +147,7 @@ def test_an_example_of_initialize_makes_a_rich_client(block: Block) -> None:
 
     assert client.is_rich and all(getattr(client, ability) for ability in GRANTED)
     granted = initialize_result(client)["capabilities"]["experimental"]["agentLs"]
-    assert granted == {"version": 1, **dict.fromkeys(GRANTED, True), "terminal": False, "diagnostics": False}
+    assert granted == {"version": 1, **dict.fromkeys(GRANTED, True), "terminal": False}
 
 
 @examples("client_request")

@@ -59,6 +59,7 @@ class Settings(_Section):
     max_command_timeout_ms: int = Field(default=600_000, ge=1)
     user_instructions: str = ""
     providers: dict[str, ProviderSettings] = Field(default_factory=dict)
+    diagnostics_wait_ms: int = Field(default=1_500, ge=0, le=60_000)
     walkthrough_pause_ms: int = Field(default=25, ge=0, le=1000)
 
 

@@ -39,6 +39,7 @@ from agent_ls.app.reviewed_environment import ReviewedEnvironment
 from agent_ls.app.settings import Settings
 from agent_ls.app.store_errors import STATE_VARIABLE, store_errors
 from agent_ls.app.stored import SessionFiles
+from agent_ls.app.surroundings import EditorEyes, EditorSurroundings
 from agent_ls.app.warm_up import warm_up
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
@@ -70,7 +71,7 @@ CLOSE_S = 1.0  # for connections to providers: the process is about to end
 
 
 class Workbench:
-    """`state_dir` None is the user's state folder; `editor_host` None: there is no editor.
+    """`state_dir` None is the user's state folder; `editor_host` None: there is no editor. `eyes` tell of it.
 
     `adapters` are providers of the host's own, by name; they stand before those that have a key.
     """
@@ -83,6 +84,7 @@ class Workbench:
         state_dir: Path | None = None,
         editor_host: EditorHost | None = None,
         adapters: Mapping[str, ProviderAdapter] | None = None,
+        eyes: EditorEyes | None = None,
     ) -> None:
         self.settings = settings
         self._clock = SystemClock()
@@ -94,6 +96,7 @@ class Workbench:
         chosen = state_dir or (Path(folder) if (folder := os.environ.get(STATE_VARIABLE)) else None)
         self._store = SessionStore(chosen, on_failure=self._log_failed)
         self._host = editor_host
+        self._eyes = eyes
         self._live: dict[str, LiveSession] = {}
         self.archive = Archive(self._store, self.live)
         self._opening = anyio.Lock()
@@ -297,6 +300,7 @@ class Workbench:
             prompts=SessionPrompts(local, files, trusted=False),
             before_end=self.review.flush,
             on_input=lambda text: live.name_after(text),
+            surroundings=EditorSurroundings(self._eyes, header.workspace_folder) if self._eyes else None,
         )
         live = LiveSession(
             session=session,

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from anyio import get_cancelled_exc_class
 
 from agent_ls.environments.base import Attribution, ExecutionEnvironment, Stream
-from agent_ls.environments.effects import CommandEffect, NoEffect, ReadEffect
+from agent_ls.environments.effects import CommandEffect, NoEffect, ReadEffect, WriteEffect
 from agent_ls.environments.errors import EnvError, OutsideBoundsError
 from agent_ls.llm.messages import ToolCallPart, ToolResultPart
 from agent_ls.loop.approval import ApprovalQuestion, Approver, Denied
@@ -31,7 +31,7 @@ from agent_ls.loop.events import (
 from agent_ls.loop.ids import SessionId, ToolCallId
 from agent_ls.loop.reads import ShownFiles
 from agent_ls.loop.restored import EndedCall, SuspendedCall
-from agent_ls.loop.seams import Clock, Recorder
+from agent_ls.loop.seams import Clock, Recorder, Surroundings
 from agent_ls.loop.summaries import INPUT_CHARS, call_summary, one_line, output_summary
 from agent_ls.loop.terminals import Terminals
 from agent_ls.loop.truncation import truncate_tool_output
@@ -74,6 +74,8 @@ class Call:
     is_alone: bool = True
     known: SuspendedCall | None = None
     outcome: Outcome | None = None
+    landed: ToolOutput | None = None
+    """Of an edit that is done, while what it brought is waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,7 @@ class Dispatcher:
         clock: Clock,
         hub: EventHub,
         shown: Mapping[str, str],
+        surroundings: Surroundings,
         plan: PlanChanged | None = None,
     ) -> None:
         self._session_id = session_id
@@ -106,6 +109,7 @@ class Dispatcher:
         self._hub = hub
         self._reads = ShownFiles(shown, recorder.shown)
         self.terminals = Terminals(environment, hub, clock)
+        self._surroundings = surroundings
         self.plan = plan
         """As the model last gave it; None before it does."""
 
@@ -127,7 +131,8 @@ class Dispatcher:
         except get_cancelled_exc_class():
             if self.is_asked(call):
                 raise
-            self._end(call, self._interrupted(call, parsed), parsed.tool, config, started_ms)
+            output = call.landed or self._interrupted(call, parsed)
+            self._end(call, output, parsed.tool, config, started_ms)
             raise
         finally:
             tap.close()
@@ -223,9 +228,20 @@ class Dispatcher:
 
     async def _run(self, call: Call, prepared: Prepared) -> ToolOutput:
         effect = prepared.effect
+        if isinstance(effect, WriteEffect):
+            return await self._edit(call, prepared, effect)
         if not isinstance(effect, CommandEffect):
             return await prepared.run()
         return await self.terminals.run(call.event_id, effect, prepared.run)
+
+    async def _edit(self, call: Call, prepared: Prepared, effect: WriteEffect) -> ToolOutput:
+        """The edit, and what the tools around it say of it (H12). Who stops the waiting does not undo the edit."""
+        news = self._surroundings.watch_edit([file.path for file in effect.files])
+        output = call.landed = await prepared.run()
+        if output.is_error or not output.files:
+            return output
+        told = await news()
+        return replace(output, text=f"{output.text}\n\n{told}") if told else output
 
     def _start(self, call: Call, parsed: Parsed) -> None:
         if call.known and call.known.has_started:

@@ -86,7 +86,8 @@ def message_of(turn: UserTurn | AssistantTurn | SystemTurn | SteeringTurn) -> Me
         case SystemTurn():
             return Message(Role.DEVELOPER, (TextPart(turn.content),)) if turn.content else None
         case UserTurn() | SteeringTurn():
-            text = (TextPart(turn.content),) if turn.content else ()
+            context = turn.context if isinstance(turn, UserTurn) else ""
+            text = tuple(TextPart(words) for words in (turn.content, context) if words)
             return Message(Role.USER, (*text, *turn.images)) if text or turn.images else None
 
 

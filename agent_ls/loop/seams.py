@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Protocol
 
 from agent_ls.environments.base import ExecutionEnvironment
@@ -76,6 +76,34 @@ class NoticeBoard(Protocol):
     """
 
     def take(self) -> Sequence[str]: ...
+
+
+class Surroundings(Protocol):
+    """What is around the session and not of its making: an editor, its user's cursor, its tools."""
+
+    def news(self) -> str:
+        """What the model is to be told beside the next input, "" for nothing new. Must not raise."""
+        ...
+
+    def watch_edit(self, paths: Sequence[str]) -> Callable[[], Awaitable[str]]:
+        """Called before these files (absolute paths) are edited. What it returns is awaited once after the edit: it
+        tells what the edit brought, "" for nothing. It waits for a bounded time, may be cancelled, must not raise.
+        """
+        ...
+
+
+class NoSurroundings:
+    """A session with no editor around it."""
+
+    def news(self) -> str:
+        return ""
+
+    def watch_edit(self, paths: Sequence[str]) -> Callable[[], Awaitable[str]]:
+        return _nothing
+
+
+async def _nothing() -> str:
+    return ""
 
 
 class ModelClient(Protocol):

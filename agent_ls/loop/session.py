@@ -44,7 +44,16 @@ from agent_ls.loop.history import History
 from agent_ls.loop.ids import QueuedId, SessionId, SteerId, TurnId, new_id
 from agent_ls.loop.inbox import Inbox, Input, QueueChange, StartNow, Steer
 from agent_ls.loop.restored import Restored, Submitted, Suspended
-from agent_ls.loop.seams import BasePrompt, Clock, ModelClient, NoticeBoard, PromptSource, Recorder
+from agent_ls.loop.seams import (
+    BasePrompt,
+    Clock,
+    ModelClient,
+    NoSurroundings,
+    NoticeBoard,
+    PromptSource,
+    Recorder,
+    Surroundings,
+)
 from agent_ls.loop.subscription import Subscription
 from agent_ls.loop.terminals import Terminals
 from agent_ls.loop.turn_loop import Ports, TurnLoop
@@ -79,6 +88,7 @@ class Session:
         config: SessionConfig,
         restored: Restored | None = None,
         prompts: PromptSource | None = None,
+        surroundings: Surroundings | None = None,
         before_end: Callable[[], object] = lambda: None,
         on_input: Callable[[str], object] = lambda text: None,
     ) -> None:
@@ -91,7 +101,16 @@ class Session:
         self.config = config
         self._restored = restored
         known = restored or Restored((), 0)
-        self._ports = Ports(client, environment, approver, recorder, clock, notices, prompts or BasePrompt())
+        self._ports = Ports(
+            client,
+            environment,
+            approver,
+            recorder,
+            clock,
+            notices,
+            prompts or BasePrompt(),
+            surroundings or NoSurroundings(),
+        )
         self._hub = EventHub(session_id, recorder, clock, known.last_seq)
         self._inbox = Inbox(known.steers, known.queue)
         self._loop = TurnLoop(session_id, self._ports, self._hub, self._inbox, lambda: self.config, known)
@@ -399,7 +418,8 @@ class Session:
         self._hub.turn_id = turn_id
         self._set_state("PROCESSING")
         self._loop.take_notices()
-        self._loop.record(UserTurn(item.text, self._ports.clock.now(), item.images))
+        context = self._ports.surroundings.news()
+        self._loop.record(UserTurn(item.text, self._ports.clock.now(), item.images, context))
         self._hub.emit(UserInput(item.text, item.client_key, item.queued_id))
         self._on_input(item.text)
         return turn_id

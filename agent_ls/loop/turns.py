@@ -11,9 +11,12 @@ from agent_ls.llm.requests import FinishReason, Usage
 
 @dataclass(frozen=True, slots=True)
 class UserTurn:
+    """`context` is not the user's words: what the model is told of the editor beside them, "" for nothing."""
+
     content: str
     timestamp: str
     images: tuple[ImagePart, ...] = ()
+    context: str = ""
     type: Literal["user"] = "user"
 
 

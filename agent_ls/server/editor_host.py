@@ -148,6 +148,18 @@ class LspEditorHost:
         paths = (maybe_path(uri) for uri in unsynced)
         self._unsynced = frozenset(os.path.realpath(path) for path in paths if path)
 
+    def wait_for_problems(self, limit_ms: int) -> None:
+        """How long the result of an edit waits, for a client that said that it tells of problems."""
+        self.diagnostics.limit_ms = limit_ms if self._protocol.client.diagnostics else 0
+
+    # -- EditorEyes
+
+    def situation(self, shown: Callable[[str], str]) -> str:
+        return self.view.told(shown)
+
+    def watch_edit(self, paths: Sequence[str], shown: Callable[[str], str]) -> Callable[[], Awaitable[str]]:
+        return self.diagnostics.watch(paths, shown)
+
     # -- EditorHost
 
     def open_document(self, path: str) -> OpenDocument | None:

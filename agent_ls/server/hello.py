@@ -24,8 +24,8 @@ Encoding: TypeAlias = Literal["utf-8", "utf-16", "utf-32"]
 
 _ENCODINGS: dict[str, Encoding] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
 
-GRANTED = ("events", "review", "approvals", "save")
-"""What of `experimental.agentLs` this server makes use of; `terminal` and `diagnostics` are not built yet."""
+GRANTED = ("events", "review", "approvals", "save", "diagnostics")
+"""What of `experimental.agentLs` this server makes use of; `terminal` is not built yet."""
 
 # Neovim ends a line at LF only: a CR that is not part of its "dos" line ending is an ordinary character of the
 # line, and counts in its positions. The protocol would end a line there.
@@ -55,6 +55,7 @@ class ClientAbilities:
     review: bool = False
     approvals: bool = False
     save: bool = False
+    diagnostics: bool = False
     version_mismatch: bool = False
 
     @property
@@ -96,7 +97,7 @@ def initialize_result(client: ClientAbilities) -> dict[str, Any]:
     if client.is_rich:
         granted = {field: getattr(client, field) for field in GRANTED}
         capabilities["experimental"] = {
-            "agentLs": {"version": PROTOCOL_VERSION, **granted, "terminal": False, "diagnostics": False}
+            "agentLs": {"version": PROTOCOL_VERSION, **granted, "terminal": False}
         }
     return {"capabilities": capabilities, "serverInfo": {"name": "agent-ls", "version": __version__}}
 

@@ -15,6 +15,8 @@ from agent_ls.server.seams import Bench
 def open_workbench(host: LspEditorHost, options: dict[str, Any]) -> tuple[Bench, Sequence[str]]:
     """The workbench, and what was wrong with the settings."""
     settings, problems = parse_settings(options)
-    return Workbench(
-        settings=settings, credentials=Credentials.from_environment(), editor_host=host
-    ), problems
+    host.wait_for_problems(settings.diagnostics_wait_ms)
+    bench = Workbench(
+        settings=settings, credentials=Credentials.from_environment(), editor_host=host, eyes=host
+    )
+    return bench, problems

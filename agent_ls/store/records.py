@@ -34,6 +34,7 @@ def turn_to_json(turn: Turn) -> dict[str, Any]:
     match turn:
         case UserTurn():
             record |= {"content": turn.content, "images": [_part_to_json(image) for image in turn.images]}
+            record |= {"context": turn.context} if turn.context else {}
         case SystemTurn():
             record |= {"content": turn.content}
         case SteeringTurn():
@@ -84,7 +85,8 @@ def _turn(record: Json) -> Turn | None:
     timestamp = _text(record["timestamp"])
     match record["type"]:
         case "user":
-            return UserTurn(_text(record["content"]), timestamp, _images(record))
+            context = _text(record.get("context", ""))
+            return UserTurn(_text(record["content"]), timestamp, _images(record), context)
         case "system":
             return SystemTurn(_text(record["content"]), timestamp)
         case "steering":

@@ -1,0 +1,134 @@
+"""What the model is told of the editor: where the user is, and which problems an edit of its own brought."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.framed_client import CAPABILITIES, RICH, server_process
+from tests.support.loopback import Answer, AnthropicServer, ToolCall
+
+EDIT: list[Answer] = [
+    [ToolCall("read_file", {"file_path": "a.py"})],
+    [ToolCall("edit_file", {"file_path": "a.py", "old_string": "two", "new_string": "2"})],
+    "Done.",
+]
+
+
+@asynccontextmanager
+async def editing(folder: Path, provider: AnthropicServer, **settings: Any) -> AsyncIterator[Editor]:
+    """An editor that tells of problems, with `a.py` open."""
+    env = {"ANTHROPIC_BASE_URL": provider.base_url, "ANTHROPIC_API_KEY": "sk-test-loopback"}
+    capabilities = {**CAPABILITIES["vscode"], "experimental": {"agentLs": {**RICH, "diagnostics": True}}}
+    options = {"agentLs": {"mode": "edits", **settings}}
+    async with server_process(env=env) as server:
+        editor = Editor(server.client)
+        await server.client.initialize(
+            folder=folder, capabilities=capabilities, initializationOptions=options
+        )
+        (folder / "a.py").write_text("one\ntwo\n")
+        await editor.open(folder / "a.py")
+        yield editor
+        assert "Traceback" not in server.log
+
+
+async def say(editor: Editor, session_id: str, text: str) -> str:
+    start = len(editor.client.received)
+    await editor.submit(session_id, text)
+    ended = await editor.client.wait_for(
+        lambda m: m.get("params", {}).get("kind") == "processing_end", after=start
+    )
+    reason: str = ended["params"]["data"]["reason"]
+    return reason
+
+
+def told(provider: AnthropicServer) -> list[str]:
+    """The texts that the last request has in the user's name."""
+    messages = [m for m in provider.requests[-1].body["messages"] if m["role"] == "user"]
+    parts = [part for message in messages for part in message["content"]]
+    return [part["text"] for part in parts if part["type"] == "text"]
+
+
+@pytest.mark.req("H12", "O6")
+async def test_the_model_is_told_once_where_the_user_is_and_again_when_that_changed(tmp_path: Path) -> None:
+    with AnthropicServer(["Hm."] * 4) as provider:
+        async with editing(tmp_path, provider) as editor:
+            session_id = await editor.new_session(provider="anthropic")
+            state: dict[str, Any] = {"activeUri": (tmp_path / "a.py").as_uri()}
+            state["selection"] = {"startLine": 1, "endLine": 1}
+            await editor.client.notify("agent/editorState", state)
+            await say(editor, session_id, "What is this?")
+            first = provider.requests[0].body
+            assert told(provider) == ["What is this?", "[Editor: a.py, cursor at line 2]"]
+            await say(editor, session_id, "And now?")
+            assert told(provider)[2:] == ["And now?"]
+            state["selection"] = {"startLine": 0, "endLine": 2}
+            await editor.client.notify("agent/editorState", state)
+            await say(editor, session_id, "And this?")
+            assert told(provider)[3:] == ["And this?", "[Editor: a.py, lines 1 to 2 selected]"]
+            last = provider.requests[-1].body
+            assert last["system"] == first["system"] and last["tools"] == first["tools"]
+            told_user = [
+                event["data"]["text"] for event in editor.client.events if event["kind"] == "user_input"
+            ]
+            assert told_user == ["What is this?", "And now?", "And this?"]
+        async with editing(tmp_path, provider) as editor:  # the history of a resumed session is the same
+            assert (await editor.subscribe(session_id))["session"]["title"] == "What is this?"
+            await say(editor, session_id, "Back.")
+            assert told(provider)[1] == "[Editor: a.py, cursor at line 2]"
+
+
+@pytest.mark.req("H12")
+async def test_new_problems_of_an_edit_are_in_its_result(tmp_path: Path) -> None:
+    with AnthropicServer(EDIT) as provider:
+        async with editing(tmp_path, provider, diagnosticsWaitMs=30_000) as editor:
+            uri = (tmp_path / "a.py").as_uri()
+            old = {"startLine": 0, "endLine": 0, "message": "one is odd"}
+            await editor.client.notify("agent/diagnostics", {"uri": uri, "version": 1, "items": [old]})
+            apply = editor.client.handlers["workspace/applyEdit"]
+
+            async def apply_and_check(params: Any) -> Any:
+                answer = await apply(params)
+                new = {"startLine": 1, "endLine": 1, "message": "2 is a number", "source": "lint", "code": 17}
+                report = {"uri": uri, "version": editor.documents[uri].version, "items": [old, new]}
+                await editor.client.notify("agent/diagnostics", report)
+                return answer
+
+            editor.client.handlers["workspace/applyEdit"] = apply_and_check
+            session_id = await editor.new_session(provider="anthropic")
+            assert await say(editor, session_id, "Change it.") == "completed"
+            ended = await editor.client.event("tool_call_end", name="edit_file")
+            output = ended["data"]["output"]
+            assert output.startswith("Edited a.py") and "a.py:2: error: 2 is a number (lint 17)" in output
+            assert "one is odd" not in output
+        assert "2 is a number" in json.dumps(provider.requests[-1].body)
+
+
+@pytest.mark.req("H12", "H2")
+async def test_stopping_the_wait_for_problems_keeps_the_edit_and_its_result(tmp_path: Path) -> None:
+    with AnthropicServer([*EDIT, "I see."]) as provider:
+        async with editing(tmp_path, provider, diagnosticsWaitMs=60_000) as editor:
+            session_id = await editor.new_session(provider="anthropic")
+            await editor.submit(session_id, "Change it.")
+            await editor.client.event("file_change")
+            await editor.client.request("agent/interrupt", {"sessionId": session_id})
+            ended = await editor.client.event("tool_call_end", name="edit_file")
+            assert ended["data"]["output"].startswith("Edited a.py") and not ended["data"]["isError"]
+            await editor.client.event("processing_end", reason="interrupted")
+            assert editor.documents[(tmp_path / "a.py").as_uri()].source == "one\n2\n"
+
+
+@pytest.mark.req("H12")
+async def test_an_edit_says_that_its_check_is_not_finished_and_does_not_wait_longer(tmp_path: Path) -> None:
+    with AnthropicServer(EDIT) as provider:
+        async with editing(tmp_path, provider, diagnosticsWaitMs=1) as editor:
+            session_id = await editor.new_session(provider="anthropic")
+            assert await say(editor, session_id, "Change it.") == "completed"
+            ended = await editor.client.event("tool_call_end", name="edit_file")
+            assert "have not finished checking a.py" in ended["data"]["output"]
