@@ -13,7 +13,7 @@ from agent_ls.environments.local.environ import without_secrets
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.catalog import cost_usd, default_model, known_models, model_info
 from agent_ls.llm.client import build_client, reconnect, spoken_providers
-from agent_ls.llm.credentials import Credentials, key_variable
+from agent_ls.llm.credentials import KEYLESS, Credentials, key_variable
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.profiles.create import ModelNeededError, UnknownProviderError, create_profile
 from agent_ls.profiles.family import ModelFacts
@@ -24,13 +24,30 @@ _PROVIDER_NAMES = {
     "anthropic": "Anthropic",
     "openai": "OpenAI",
     "gemini": "Google Gemini",
+    "openrouter": "OpenRouter",
+    "deepseek": "DeepSeek",
+    "groq": "Groq",
+    "mistral": "Mistral",
+    "xai": "xAI",
+    "together": "Together",
+    "moonshot": "Moonshot",
+    "zai": "Z.ai",
+    "cerebras": "Cerebras",
+    "ollama": "Ollama (this machine)",
+    "lmstudio": "LM Studio (this machine)",
+    "llamacpp": "llama.cpp (this machine)",
+    "vllm": "vLLM (this machine)",
+    "compatible": "Another server that speaks Chat Completions",
     WALKTHROUGH: "Walkthrough (built in, no AI)",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderChoice:
-    """A provider that a session may use. `problem` "": it can be asked now. `key_variable` "": it needs no key."""
+    """A provider that a session may use. `problem` "": it can be asked now, perhaps without a key.
+
+    `key_variable` "": it takes no key.
+    """
 
     id: str
     name: str
@@ -118,16 +135,21 @@ class Models:
             return ProviderChoice(provider, name, has_key=True, key_variable="")
         variable = key_variable(provider)
         has_key = bool(self._credentials.secret(provider))
-        problem = "" if has_key else f"there is no key: enter one, or set {variable} and start agent-ls again"
+        problem = (
+            ""
+            if has_key or provider in KEYLESS
+            else f"there is no key: enter one, or set {variable} and start agent-ls again"
+        )
         return ProviderChoice(provider, name, has_key, variable, problem)
 
     def models(self) -> tuple[ModelChoice, ...]:
         """The models of the catalogue, newest first within a provider. A provider may know more."""
-        choices = [
-            _choice(provider.id, info.id, self._default(provider.id))
-            for provider in self.providers()
-            for info in known_models(provider.id)
-        ]
+        choices = []
+        for provider in (choice.id for choice in self.providers() if choice.id != WALKTHROUGH):
+            default = self._default(provider)
+            known = [info.id for info in known_models(provider)]
+            unlisted = [default] if default and default not in known else []
+            choices += [_choice(provider, model, default) for model in (*unlisted, *known)]
         if WALKTHROUGH in self._own:
             choices.append(
                 ModelChoice(WALKTHROUGH, WALKTHROUGH, _PROVIDER_NAMES[WALKTHROUGH], (), True, False)
