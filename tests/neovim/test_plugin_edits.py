@@ -280,5 +280,5 @@ def test_the_abilities_announced_are_those_that_there_are(panel: Panel, server: 
         "approvals": True,
         "terminal": False,
         "save": True,
-        "diagnostics": False,
+        "diagnostics": True,
     }

@@ -148,6 +148,16 @@ M.commands = {
   effort = setting("effort", { "low", "medium", "high" }),
   mode = setting("mode", { "plan", "ask", "edits", "full" }),
   review = setting("review", { "after", "before" }),
+  key = {
+    run = function(text) require("agent_ls.keys").ask(text) end,
+    help = "enter a provider's key; it is not shown and not kept",
+    complete = { "anthropic", "openai" },
+  },
+  forget_key = {
+    run = function(text) require("agent_ls.keys").forget(text) end,
+    help = "forget a key that was entered",
+    complete = { "anthropic", "openai" },
+  },
   quit = { run = function() require("agent_ls.client").stop() end, help = "end the server" },
 }
 

@@ -25,11 +25,53 @@ local function is_unsynced(bufnr)
     and not (lsp and vim.lsp.buf_is_attached(bufnr, lsp.id))
 end
 
+---@return integer[] windows of this tab page that show files
+local function file_windows()
+  return vim.tbl_filter(
+    function(win) return files.is_file(api.nvim_win_get_buf(win)) end,
+    api.nvim_tabpage_list_wins(0)
+  )
+end
+
+---The cursor in the active file, or the lines that are selected there.
+---@param active integer
+---@return table?
+local function selection(active)
+  local here = api.nvim_get_current_win()
+  local win = api.nvim_win_get_buf(here) == active and here
+    or vim.iter(file_windows()):find(function(other) return api.nvim_win_get_buf(other) == active end)
+  if not win then
+    return nil
+  end
+  local row, column = unpack(api.nvim_win_get_cursor(win))
+  local mode = win == here and api.nvim_get_mode().mode or "n"
+  if not mode:match("^[vV\22]") then
+    return { startLine = row - 1, startCharacter = column, endLine = row - 1, endCharacter = column }
+  end
+  local first, last = vim.fn.line("v"), row
+  if first > last then
+    first, last = last, first
+  end
+  return { startLine = first - 1, startCharacter = 0, endLine = last, endCharacter = 0 } -- whole lines
+end
+
 ---@return table params of agent/editorState
 function M.current()
   local active = files.active()
+  local visible = {}
+  for _, win in ipairs(file_windows()) do
+    local uri = vim.uri_from_bufnr(api.nvim_win_get_buf(win))
+    if not vim.tbl_contains(visible, uri) then
+      visible[#visible + 1] = uri
+    end
+  end
   local unsynced = vim.iter(api.nvim_list_bufs()):filter(is_unsynced):map(vim.uri_from_bufnr):totable()
-  return { activeUri = active and vim.uri_from_bufnr(active) or nil, unsynced = unsynced }
+  return {
+    activeUri = active and vim.uri_from_bufnr(active) or nil,
+    selection = active and selection(active) or nil,
+    visibleUris = visible,
+    unsynced = unsynced,
+  }
 end
 
 local function send()
@@ -47,7 +89,7 @@ function M.watch()
   local later = function()
     timer:start(QUIET_MS, 0, vim.schedule_wrap(log.guarded("telling what is looked at", send)))
   end
-  api.nvim_create_autocmd({ "BufEnter", "BufModifiedSet", "BufFilePost" }, {
+  api.nvim_create_autocmd({ "BufEnter", "BufModifiedSet", "BufFilePost", "CursorMoved", "ModeChanged" }, {
     group = api.nvim_create_augroup("agent_ls_editor_state", {}),
     desc = "agent-ls: tell what is looked at",
     callback = later,

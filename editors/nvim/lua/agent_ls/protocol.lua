@@ -21,6 +21,9 @@ M.method = {
   hunks = "agent/hunks",
   review = "agent/review",
   editor_state = "agent/editorState",
+  diagnostics = "agent/diagnostics",
+  complete = "agent/complete",
+  set_credential = "agent/setCredential",
   terminals = "agent/terminals",
   terminal_kill = "agent/terminalKill",
   client_answer = "agent/clientAnswer",
@@ -35,7 +38,7 @@ function M.abilities()
     approvals = true,
     terminal = false,
     save = true,
-    diagnostics = false,
+    diagnostics = true,
   }
 end
 

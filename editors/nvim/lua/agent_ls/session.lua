@@ -190,6 +190,7 @@ function M.open(id, done)
       M.report(problem)
     else
       editor_state.watch()
+      require("agent_ls.diagnostics").watch()
       show(id)
     end
     if done then

@@ -26,6 +26,7 @@ function M.buffer()
     return bufnr
   end
   bufnr = scratch.make("agent-ls://prompt", "agent_ls_prompt", bufnr)
+  require("agent_ls.chat.mentions").setup(bufnr)
   api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, { buffer = bufnr, callback = M.placeholder })
   return bufnr
 end
@@ -55,7 +56,11 @@ end
 ---@param text string
 ---@param more table[]? other parts, before the text
 function M.submit(text, more)
-  local input = vim.list_extend(more or {}, { protocol.text_input(text) })
+  local mentioned, rest = require("agent_ls.chat.mentions").parts(text)
+  local input = vim.list_extend(more or {}, mentioned)
+  if rest ~= "" then
+    input[#input + 1] = protocol.text_input(rest)
+  end
   if sent[#sent] ~= text then
     sent[#sent + 1] = text
   end

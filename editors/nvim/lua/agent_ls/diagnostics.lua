@@ -1,0 +1,111 @@
+-- Tells the server what other tools find in the files (agent/diagnostics), also that they find nothing any more.
+local client = require("agent_ls.client")
+local log = require("agent_ls.log")
+local protocol = require("agent_ls.protocol")
+
+local api = vim.api
+
+local M = {}
+
+local QUIET_MS = 200 -- after a tool's last word: others may still speak
+local LATEST_MS = 1200 -- after a change of which no tool says anything
+local UNCHECKED_MS = 50 -- where nobody checks the file, that is said soon
+local MAX_ITEMS = 500 -- as many as the server keeps
+
+local timers = {} ---@type table<integer, uv.uv_timer_t>
+local watched = {} ---@type table<integer, true>
+
+---@param diagnostic vim.Diagnostic
+---@return table an item of agent/diagnostics
+local function item(diagnostic)
+  return {
+    startLine = diagnostic.lnum,
+    startCharacter = diagnostic.col,
+    endLine = diagnostic.end_lnum or diagnostic.lnum,
+    endCharacter = diagnostic.end_col or diagnostic.col,
+    severity = diagnostic.severity,
+    message = diagnostic.message,
+    source = diagnostic.source,
+    code = diagnostic.code and tostring(diagnostic.code) or nil,
+  }
+end
+
+---@param bufnr integer
+local function send(bufnr)
+  if not api.nvim_buf_is_loaded(bufnr) or api.nvim_buf_get_name(bufnr) == "" then
+    return
+  end
+  client.notify(protocol.method.diagnostics, {
+    uri = vim.uri_from_bufnr(bufnr),
+    version = watched[bufnr] and vim.lsp.util.buf_versions[bufnr] or nil,
+    settled = true,
+    items = vim.iter(vim.diagnostic.get(bufnr)):take(MAX_ITEMS):map(item):totable(),
+  })
+end
+
+---@param bufnr integer
+---@param delay_ms integer
+local function later(bufnr, delay_ms)
+  local timer = timers[bufnr] or assert(vim.uv.new_timer())
+  timers[bufnr] = timer
+  timer:start(delay_ms, 0, vim.schedule_wrap(log.guarded("telling of problems", function() send(bufnr) end)))
+end
+
+---@param bufnr integer
+---@return boolean some tool checks this buffer
+local function is_checked(bufnr)
+  local lsp = client.lsp()
+  local others = vim.tbl_filter(
+    function(other) return not lsp or other.id ~= lsp.id end,
+    vim.lsp.get_clients({ bufnr = bufnr })
+  )
+  return #others > 0 or #vim.diagnostic.get(bufnr) > 0
+end
+
+---@param bufnr integer of a document that the server has
+local function watch_buffer(bufnr)
+  if watched[bufnr] then
+    return
+  end
+  watched[bufnr] = true
+  api.nvim_buf_attach(bufnr, false, {
+    on_lines = function() later(bufnr, is_checked(bufnr) and LATEST_MS or UNCHECKED_MS) end,
+    on_detach = function()
+      watched[bufnr] = nil
+      local timer = timers[bufnr]
+      if timer then
+        timer:close()
+        timers[bufnr] = nil
+      end
+    end,
+  })
+  if #vim.diagnostic.get(bufnr) > 0 then
+    later(bufnr, QUIET_MS)
+  end
+end
+
+---Watches from now on.
+function M.watch()
+  local group = api.nvim_create_augroup("agent_ls_diagnostics", {})
+  api.nvim_create_autocmd("LspAttach", {
+    group = group,
+    desc = "agent-ls: tell of problems",
+    callback = function(args)
+      local lsp = client.lsp()
+      if lsp and args.data.client_id == lsp.id then
+        watch_buffer(args.buf)
+      end
+    end,
+  })
+  api.nvim_create_autocmd("DiagnosticChanged", {
+    group = group,
+    desc = "agent-ls: tell of problems",
+    callback = function(args) later(args.buf, QUIET_MS) end,
+  })
+  local lsp = client.lsp()
+  for bufnr in pairs(lsp and lsp.attached_buffers or {}) do
+    watch_buffer(bufnr)
+  end
+end
+
+return M

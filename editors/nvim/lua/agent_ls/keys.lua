@@ -1,0 +1,43 @@
+-- Keys of providers: asked for without showing them, handed to the server, kept nowhere here.
+local client = require("agent_ls.client")
+local log = require("agent_ls.log")
+local protocol = require("agent_ls.protocol")
+local session = require("agent_ls.session")
+
+local M = {}
+
+---@param provider string
+---@param secret string? nil forgets the key
+local function set(provider, secret)
+  local params = { provider = provider, secret = secret or vim.NIL, clientKey = protocol.client_key() }
+  client.request(protocol.method.set_credential, params, function(problem)
+    if problem then
+      return session.report(problem)
+    end
+    local words = secret and "The key for %s is set, until the server ends." or "The key for %s is forgotten."
+    log.notify(words:format(provider))
+  end)
+end
+
+---The named provider, else that of the session or of the options.
+---@param name string
+---@return string
+local function provider_of(name)
+  local info = session.snapshot().session or {}
+  local own = not info.isWalkthrough and info.provider or nil
+  return name ~= "" and name or own or require("agent_ls.config").options.provider or "anthropic"
+end
+
+---@param name string of a provider, or ""
+function M.ask(name)
+  local provider = provider_of(name)
+  local typed = vim.trim(vim.fn.inputsecret(("Key for %s: "):format(provider)))
+  if typed ~= "" then
+    set(provider, typed)
+  end
+end
+
+---@param name string of a provider, or ""
+function M.forget(name) set(provider_of(name), nil) end
+
+return M
