@@ -88,3 +88,50 @@ def test_a_denied_edit_leaves_the_buffer_alone_and_the_model_is_told_why(desk: O
     assert nvim.lines() == TEXT.split()
     assert made.hunk_states() == []
     assert "keep it low" in wire.results(made.model.requests[-1].body)[-1]
+
+
+@pytest.mark.req("R4", "H7", "L3", "H10")
+@pytest.mark.parametrize("how", ["killed", "quit"])
+def test_an_approval_that_waits_when_neovim_ends_is_there_again_and_its_answer_goes_on(
+    desk: OpenDesk, wire: Wire, project: Path, how: str
+) -> None:
+    made = desk([[READ], [wire.edit("notes.txt", "three", "THREE")], run("echo done > made.txt"), "All done."])
+    nvim = made.open("notes.txt", mode="ask")
+    made.submit("Shout, then run it.")
+    before = made.wait_transcript("Make this change?")
+    session_id = made.session_id
+
+    if how == "killed":
+        nvim.kill()
+    else:
+        nvim.close()
+    nvim = made.open("notes.txt", mode="ask")
+    assert nvim.lines() == TEXT.split()
+    made.resume()
+    made.wait_asked()
+    shown = made.wait_transcript("Make this change?")
+
+    assert made.session_id == session_id
+    assert made.state == "AWAITING_INPUT"
+    assert [line for line in shown if line.startswith(("┃ - ", "┃ + "))] == ["┃ - three", "┃ + THREE"]
+    assert sum("Make this change?" in line for line in shown) == 1
+    assert [line for line in before if line.startswith("❯")] == [
+        line for line in shown if line.startswith("❯")
+    ]
+    assert len(made.model.requests) == 2
+    nvim.wait_screen("waiting")
+
+    nvim.cmd("AgentLs open")
+    nvim.keys("<M-a>")
+    made.wait_transcript("Run this command?")
+    assert nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('notes.txt'), 2, 3, false)") == ["THREE"]
+    assert not (project / "made.txt").exists()
+    nvim.keys("<M-d>")
+    nvim.wait_mode("c")
+    nvim.keys("not now<CR>")
+    made.wait_done("All done.")
+
+    edited, denied = wire.results(made.model.requests[-1].body)[1:]
+    assert "rror" not in edited
+    assert "not now" in denied
+    assert made.hunk_states() == ["pending"]
