@@ -171,6 +171,7 @@ class EventHub:
                 self._asked.pop(request_id, None)
             case ProcessingEnd() | SessionEnd():
                 self._open.clear()
+                self._asked.clear()
             case _:
                 pass
 

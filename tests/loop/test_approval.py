@@ -111,6 +111,27 @@ async def test_a_cancelled_question_is_settled_as_denied_by_interrupt() -> None:
     assert desk.pending() == ()
 
 
+@pytest.mark.req("R4")
+async def test_a_question_stands_when_the_waiting_ends_and_nobody_stopped_the_turn() -> None:
+    events: list[RecordedEvent] = []
+    desk = ApprovalDesk(events.append, lambda: False)
+    async with anyio.create_task_group() as group:
+        group.start_soon(desk.ask, QUESTION, VERDICT)
+        await anyio.wait_all_tasks_blocked()
+        group.cancel_scope.cancel()
+    (requested,) = events
+    assert isinstance(requested, ApprovalRequested)
+    assert desk.pending() == (requested,)
+
+    told: list[RecordedEvent] = []
+    other = ApprovalDesk(told.append)
+    other.restore(requested, "t1")
+    assert (other.pending(), other.turn_of(requested.request_id), told) == ((requested,), "t1", [])
+    other.answer(requested.request_id, Answer("deny", reason="not now", decided_by="a"))
+    assert await other.wait(requested.request_id) == Denied("not now", "a")
+    assert len(told) == 1
+
+
 EFFECTS: list[tuple[Effect, dict[str, object]]] = [
     (ReadEffect(("/a",)), {"type": "ReadEffect", "paths": ["/a"]}),
     (

@@ -193,3 +193,14 @@ def test_shown_files_keep_what_fits_and_the_digest_of_everything() -> None:
     assert reads.remembered("/1") == b"y" * MAX_CONTENT_BYTES
     reads.show("/1", "new")
     assert (reads.shown("/1"), reads.remembered("/1")) == ("new", None)
+
+
+@pytest.mark.req("X9", "R4")
+def test_files_that_a_resumed_session_has_shown_are_known_by_their_digests() -> None:
+    recorded: list[tuple[str, str]] = []
+    reads = ShownFiles({"/a": "d1"}, lambda path, digest: recorded.append((path, digest)))
+    assert (reads.shown("/a"), reads.remembered("/a")) == ("d1", None)
+    reads.show("/a", "d1", b"text")
+    reads.show("/a", "d2", b"new text")
+    reads.show("/b", "d3")
+    assert recorded == [("/a", "d2"), ("/b", "d3")]
