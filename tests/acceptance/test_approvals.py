@@ -95,7 +95,9 @@ def test_a_denied_edit_leaves_the_buffer_alone_and_the_model_is_told_why(desk: O
 def test_an_approval_that_waits_when_neovim_ends_is_there_again_and_its_answer_goes_on(
     desk: OpenDesk, wire: Wire, project: Path, how: str
 ) -> None:
-    made = desk([[READ], [wire.edit("notes.txt", "three", "THREE")], run("echo done > made.txt"), "All done."])
+    made = desk(
+        [[READ], [wire.edit("notes.txt", "three", "THREE")], run("echo done > made.txt"), "All done."]
+    )
     nvim = made.open("notes.txt", mode="ask")
     made.submit("Shout, then run it.")
     before = made.wait_transcript("Make this change?")
