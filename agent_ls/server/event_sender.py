@@ -47,7 +47,10 @@ class EventSenders:
         """Events are gathered from this moment on, and sent once what is returned has been called."""
         self.unsubscribe(session.id)
         subscription = self._open[session.id] = session.subscribe()
-        return Sending(lambda: self._start(lambda: self._run(session.id, subscription)), subscription.close)
+        return Sending(
+            start=lambda: self._start(lambda: self._run(session.id, subscription)),
+            drop=lambda: self._drop(session.id, subscription),
+        )
 
     def unsubscribe(self, session_id: str) -> None:
         if subscription := self._open.pop(session_id, None):
@@ -58,5 +61,10 @@ class EventSenders:
             async for item in subscription:
                 self._send(to_wire.event(item.encoded))
                 await self._drain()
+        self._drop(session_id, subscription)
+
+    def _drop(self, session_id: str, subscription: Subscription) -> None:
+        """Another that took its place meanwhile is left alone."""
+        subscription.close()
         if self._open.get(session_id) is subscription:
             del self._open[session_id]

@@ -303,6 +303,15 @@ class StandIn:
     def _on_agent_terminals(self, params: Json) -> Json:
         return {"terminals": self.session(params["sessionId"]).info.get("terminals", [])}
 
+    def _on_agent_rename(self, params: Json) -> Json:
+        return {"session": self._info(self.session(params["sessionId"]))}
+
+    def _on_agent_fork(self, params: Json) -> Json:
+        return self._on_agent_newSession(params)
+
+    def _on_agent_export(self, _: Json) -> Json:
+        return {"text": "# Totals\n\n> Fix it.\n"}
+
     def _on_agent_terminalKill(self, _: Json) -> Json:
         return {}
 

@@ -69,8 +69,9 @@ def test_a_background_process_is_listed_and_ended_only_when_asked(
         "terminal_open", {"terminalId": "bg1", "callId": "c1", "title": "make serve", "background": True}
     )
     panel.call_end("c1", "shell", "started", "started")
-    process = {"terminalId": "bg1", "command": "make serve", "pid": 4711, "startedMs": 0}
-    server.session().info["terminals"] = [process]
+    process = {"terminalId": "bg1", "command": "make serve", "pid": 4711, "startedMs": 0, "background": True}
+    waited_for = {"terminalId": "c2", "command": "make all", "startedMs": 0, "background": False}
+    server.session().info["terminals"] = [process, waited_for]
     nvim.wait_screen("✓ shell make serve")
 
     nvim.keys("<Esc>:AgentLs terminals<CR>")

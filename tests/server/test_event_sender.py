@@ -121,3 +121,17 @@ async def test_a_second_subscription_replaces_the_first_and_the_last_asked_for_i
         session.emit(Title("to nobody"))
         await settled()
         assert (len(pipe.of("title")), found.any_session_id) == (1, "")
+
+
+@pytest.mark.req("H3")
+async def test_a_subscription_whose_answer_never_went_out_is_dropped_and_a_newer_one_is_not() -> None:
+    pipe, session = Pipe(), make_session(FakeProvider([]))
+    async with senders(pipe) as found:
+        found.subscribe(session).drop()
+        assert found.any_session_id == ""
+        cut = found.subscribe(session)
+        found.subscribe(session).start()
+        cut.drop()
+        session.emit(Title("one"))
+        await settled()
+        assert len(pipe.of("title")) == 1 and found.any_session_id == session.id

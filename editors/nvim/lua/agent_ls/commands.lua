@@ -80,6 +80,16 @@ local function resume_newest()
   with_sessions(function(list) session().open(list[1].id) end)
 end
 
+---The transcript as text of its own, to be read or saved.
+local function export_session()
+  session().export(function(text)
+    vim.cmd.new()
+    vim.bo.buftype, vim.bo.bufhidden, vim.bo.swapfile = "nofile", "wipe", false
+    vim.bo.filetype = "markdown"
+    vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(vim.trim(text), "\n", { plain = true }))
+  end)
+end
+
 ---@param options table?
 local function new_session(options)
   view().open()
@@ -124,6 +134,12 @@ M.commands = {
   },
   sessions = { run = choose_session, help = "choose a session of this folder" },
   resume = { run = resume_newest, help = "go on with the newest session of this folder" },
+  rename = {
+    run = with_text("Title: ", function(title) session().rename(title) end),
+    help = "give this session another title",
+  },
+  fork = { run = function() session().fork() end, help = "go on in a new session with this one's history" },
+  export = { run = export_session, help = "the transcript as Markdown, in a window of its own" },
   approve = { run = function() approvals().allow() end, help = "allow what waits, once" },
   allow = { run = function() approvals().allow_rule() end, help = "allow what waits by the offered rule" },
   deny = {

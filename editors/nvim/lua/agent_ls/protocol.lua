@@ -26,6 +26,9 @@ M.method = {
   set_credential = "agent/setCredential",
   terminals = "agent/terminals",
   terminal_kill = "agent/terminalKill",
+  rename = "agent/rename",
+  fork = "agent/fork",
+  export = "agent/export",
   client_answer = "agent/clientAnswer",
 }
 

@@ -361,6 +361,19 @@ end
 ---@param terminal_id string
 function M.kill(terminal_id) ask(method.terminal_kill, { terminalId = terminal_id }) end
 
+---@param title string
+function M.rename(title) ask(method.rename, { title = title }) end
+
+---Goes on in a new session that has the history of this one.
+function M.fork()
+  ask(method.fork, {}, function(result) M.open(result.session.id) end)
+end
+
+---@param done fun(text: string) the transcript as Markdown
+function M.export(done)
+  ask(method.export, { format = "markdown" }, function(result) done(result.text) end)
+end
+
 ---@param params table what is judged and how, without the key
 ---@param done fun(result: table)
 function M.review(params, done)

@@ -101,12 +101,13 @@ local function label(terminal)
   return ("%s  [%s%s]"):format(terminal.title, terminal.background and "background, " or "", state)
 end
 
----What ran in this session, newest first. Of background processes the server's list is the truth: its ids end
----them, and it knows which have ended.
+---What ran in this session, newest first. Of background processes the server's list is the truth: it knows which
+---have ended. Those that a call waits for are in the transcript as well.
 ---@param listed table[] TerminalInfo
 ---@return table[]
 local function merge(listed)
   local s = session.snapshot()
+  listed = vim.tbl_filter(function(info) return info.background ~= false end, listed)
   local out = vim.tbl_map(function(info)
     return {
       id = info.terminalId,
