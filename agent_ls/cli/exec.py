@@ -11,7 +11,11 @@ APPROVALS = ("never", "ask", "edits", "all")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("prompt", help='what to do; "-" reads it from standard input')
-    parser.add_argument("--provider", default="", help="anthropic, openai, or walkthrough (scripted, no key)")
+    parser.add_argument(
+        "--provider",
+        default="",
+        help="anthropic, openai, gemini, ollama, ... or walkthrough (scripted, no key)",
+    )
     parser.add_argument("--model", default="", help="the provider's name of the model")
     parser.add_argument("--effort", default="", help="low, medium, high, or what the provider adds")
     parser.add_argument("--json", action="store_true", help="one event per line on standard output")

@@ -175,6 +175,12 @@ def _openai(settings: ProviderSettings) -> Codec:
     return OpenAIResponsesCodec(facts_lookup("openai"))
 
 
+def _gemini(settings: ProviderSettings) -> Codec:
+    from agent_ls.llm.providers.gemini import GeminiCodec
+
+    return GeminiCodec(facts_lookup("gemini"))
+
+
 def _chat(name: str) -> Callable[[ProviderSettings], Codec]:
     def codec(settings: ProviderSettings) -> Codec:
         from agent_ls.llm.providers.openai_chat import ChatCodec
@@ -184,10 +190,14 @@ def _chat(name: str) -> Callable[[ProviderSettings], Codec]:
     return codec
 
 
-_NATIVE: Mapping[str, Callable[[ProviderSettings], Codec]] = {"anthropic": _anthropic, "openai": _openai}
+_NATIVE: Mapping[str, Callable[[ProviderSettings], Codec]] = {
+    "anthropic": _anthropic,
+    "openai": _openai,
+    "gemini": _gemini,
+}
 _CODECS: Mapping[str, Callable[[ProviderSettings], Codec]] = {
     **_NATIVE,
-    **{name: _chat(name) for name in VARIABLES if name not in (*_NATIVE, "gemini")},
+    **{name: _chat(name) for name in VARIABLES if name not in _NATIVE},
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 
@@ -36,6 +37,7 @@ class SseDecoder:
         self._at_start = True
         self._event = ""
         self._data: list[str] = []
+        self._bare: list[str] = []  # lines of a JSON object that stands outside of any field
 
     def feed(self, chunk: bytes) -> list[Frame]:
         """The frames that `chunk` completes.
@@ -73,6 +75,8 @@ class SseDecoder:
         if self._at_start:
             self._at_start = False
             line = line.removeprefix(_BOM)
+        if self._bare or (line.startswith(b"{") and not self._data):
+            return self._bare_line(line.decode("utf-8", "replace"))
         if not line:
             return self._dispatch()
         name, _, value = line.decode("utf-8", "replace").partition(":")
@@ -87,6 +91,19 @@ class SseDecoder:
             self._event = "error"
             self._data.append(value)
         return None  # comments (an empty name), `id`, `retry` and unknown fields say nothing to us
+
+    def _bare_line(self, line: str) -> Frame | None:
+        """Gemini says that it failed with an object over several lines, in no field; its braces tell its end."""
+        self._bare.append(line)
+        if not line.endswith("}") or (line.startswith(" ") and len(self._bare) > 1):
+            return None
+        text = "\n".join(self._bare)
+        try:
+            json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        self._bare = []
+        return Frame("", text)
 
     def _dispatch(self) -> Frame | None:
         data = "\n".join(self._data)

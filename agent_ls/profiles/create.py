@@ -65,6 +65,12 @@ def openai_profile(model: str, facts: ModelFacts, options: ProfileOptions) -> Pr
     return profile.openai_profile(model, facts, options)
 
 
+def gemini_profile(model: str, facts: ModelFacts, options: ProfileOptions) -> ProviderProfile:
+    from agent_ls.profiles.gemini import profile
+
+    return profile.gemini_profile(model, facts, options)
+
+
 def compatible_profile(provider: str) -> Builder:
     """The builder for one of COMPATIBLE."""
 
@@ -100,6 +106,7 @@ PROFILES: Mapping[str, Builder] = MappingProxyType(
     {
         "anthropic": anthropic_profile,
         "openai": openai_profile,
+        "gemini": gemini_profile,
         **{provider: compatible_profile(provider) for provider in COMPATIBLE},
         "walkthrough": walkthrough_profile,
     }

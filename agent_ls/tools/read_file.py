@@ -42,14 +42,19 @@ async def prepare(arguments: ReadFileArguments, context: ToolContext) -> Prepare
             data = await context.environment.read_bytes(path)
         except PathNotFoundError:
             raise await file_not_found(path, context.environment) from None
-        output = _shown(data, shown_path(path, context.environment), arguments)
+        output = shown(data, shown_path(path, context.environment), arguments)
         context.reads.show(path, sha256(data), data)
         return output
 
     return Prepared(ReadEffect((path,)), run)
 
 
-def _shown(data: bytes, name: str, arguments: ReadFileArguments) -> ToolOutput:
+def shown(data: bytes, name: str, arguments: ReadFileArguments) -> ToolOutput:
+    """A file's bytes as the model sees them.
+
+    Raises:
+        ToolError: binary, too large an image, or an offset past the end.
+    """
     if media_type := _image_type(data):
         return _image(data, media_type, name)
     if looks_binary(data):

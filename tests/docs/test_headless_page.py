@@ -111,8 +111,8 @@ def test_exec_when_a_refusal_needed_nobody_then_ends_with_3_too(tmp_path: Path) 
 
 
 @pytest.mark.req("U12")
-def test_exec_when_only_a_provider_that_is_not_built_has_a_key_then_says_what_to_set(tmp_path: Path) -> None:
-    done = run("exec", "do it", cwd=tmp_path, environ=environment(tmp_path, GOOGLE_API_KEY="k"))
+def test_exec_when_only_a_provider_that_is_not_known_has_a_key_then_says_what_to_set(tmp_path: Path) -> None:
+    done = run("exec", "do it", cwd=tmp_path, environ=environment(tmp_path, SOME_OTHER_API_KEY="k"))
 
     assert done.code == FAILED
     assert "ANTHROPIC_API_KEY" in done.out and "OPENAI_API_KEY" in done.out

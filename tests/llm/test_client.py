@@ -11,7 +11,7 @@ import pytest
 from agent_ls.llm.catalog import facts_lookup
 from agent_ls.llm.client import Client, build_client
 from agent_ls.llm.credentials import Credentials
-from agent_ls.llm.endpoint import Endpoint
+from agent_ls.llm.endpoint import Endpoint, ProviderSettings
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.http_adapter import HttpAdapter
 from agent_ls.llm.messages import assistant, user
@@ -106,7 +106,7 @@ async def test_missing_provider_is_named_with_its_variable_and_the_walkthrough()
 @pytest.mark.req("U12")
 async def test_without_any_key_there_is_no_guess() -> None:
     with pytest.raises(ConfigurationError, match="ANTHROPIC_API_KEY, OPENAI_API_KEY") as raised:
-        Client.from_env({"GOOGLE_API_KEY": "not spoken yet"})
+        Client.from_env({"SOME_OTHER_API_KEY": "k"})
     assert "walkthrough" in str(raised.value)
     walkthrough = FakeAdapter("walkthrough")
     client = build_client(Credentials(), extra={"walkthrough": walkthrough})
@@ -120,6 +120,8 @@ async def test_without_any_key_there_is_no_guess() -> None:
 async def test_first_provider_with_a_key_is_the_default() -> None:
     client = Client.from_env({"OPENAI_API_KEY": "a", "ANTHROPIC_API_KEY": "b"})
     assert (client.providers, client.default) == (("anthropic", "openai"), "anthropic")
+    assert Client.from_env({"GOOGLE_API_KEY": "g"}).default == "gemini"
+    assert Client.from_env({"VLLM_BASE_URL": "http://127.0.0.1:1/v1"}).providers == ("vllm",)
     assert build_client(Credentials({"openai": "a", "anthropic": "b"}), default="openai").default == "openai"
     await client.close()
 
@@ -139,3 +141,15 @@ def test_adapter_shows_no_secret() -> None:
     shown = repr(HttpAdapter(OpenAIResponsesCodec(facts_lookup("openai")), endpoint))
     assert "sk-very-secret" not in shown
     assert "api.example.org" in shown
+
+
+@pytest.mark.req("U12", "P5")
+async def test_server_that_needs_no_key_is_there_once_it_is_named() -> None:
+    client = build_client(Credentials())
+    assert (client.providers, client.default) == ((), "")
+    client.stream(replace(ASK, provider="ollama"))
+    assert (client.providers, client.default) == (("ollama",), "")
+    set_up = build_client(Credentials(), {"lmstudio": ProviderSettings()})
+    assert (set_up.providers, set_up.default) == (("lmstudio",), "lmstudio")
+    keyed = build_client(Credentials({"openai": "k"}), {"lmstudio": ProviderSettings()})
+    assert (keyed.providers, keyed.default) == (("openai", "lmstudio"), "openai")

@@ -1,14 +1,15 @@
-"""How an answer may end, over real HTTP and every wire: by its own reasons, and by a limit of time."""
+"""How an answer may end and what an environment is enough for, over real HTTP and every wire."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import anyio
 import pytest
 
 from agent_ls.llm import errors as e
-from agent_ls.llm.client import build_client
+from agent_ls.llm.client import Client, build_client
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.endpoint import ProviderSettings
 from tests.llm.test_end_to_end import KEY, Server, ask, connected, every_wire, failure, streamed
@@ -40,6 +41,7 @@ async def test_stop_reasons_of_the_wire(server: Server, provider: str) -> None:
         "anthropic": ("refusal", "pause_turn"),
         "openai": ("content_filter", "max_messages"),
         "openrouter": ("content_filter", "brand_new"),
+        "gemini": ("SAFETY", "BRAND_NEW"),
     }[provider]
     script = [Reply([Text("x")], stop=stop) for stop in stops]
     async with connected(server, provider, script) as (client, _):
@@ -49,3 +51,27 @@ async def test_stop_reasons_of_the_wire(server: Server, provider: str) -> None:
             "content_filter",
             "pause" if provider == "anthropic" else "other",
         ]
+
+
+@pytest.mark.req("U12")
+@every_wire
+async def test_environment_alone_is_enough(
+    server: Server, provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with server(["hi"], key="the-key") as running:
+        monkeypatch.setenv(f"{provider.upper()}_API_KEY", "the-key")
+        # Some write the version into Anthropic's base URL as well, as OpenAI's has it.
+        version = "/v1beta/" if provider == "gemini" else "/v1/"
+        monkeypatch.setenv(f"{provider.upper()}_BASE_URL", running.base_url.removesuffix("/v1") + version)
+        client = Client.from_env()
+        assert (await client.complete(replace(ask(provider), provider=""))).text == "hi"
+        await client.close()
+
+
+@every_wire
+async def test_wrong_key_and_unknown_model_are_refused_by_the_service(server: Server, provider: str) -> None:
+    options = {"key": "another", "models": frozenset({"good"})}
+    async with connected(server, provider, [], **options) as (client, _):
+        assert type(await failure(client, ask(provider))) is e.AuthenticationError
+    async with connected(server, provider, [], models=frozenset({"good"})) as (client, _):
+        assert type(await failure(client, ask(provider))) is e.NotFoundError

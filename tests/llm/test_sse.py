@@ -26,6 +26,7 @@ CASES = {
     "no blank": (b"data:x:y\n\n", [Frame("", "x:y")]),
     "comments": (b": OPENROUTER PROCESSING\n\n: x\ndata: 1\n: y\n\n", [Frame("", "1")]),
     "a failure in a field of its own": (b'error: {"a": 1}\n\n', [Frame("error", '{"a": 1}')]),
+    "an object in no field": (b'data: 1\n\n{\n  "a": {\n  }\n}\n', [Frame("", "1"), Frame("", '{\n  "a": {\n  }\n}')]),
     "unknown fields": (b"id: 7\nretry: 10\nother: z\ndata: 1\n\n", [Frame("", "1")]),
     "no data, no frame": (b"event: x\n\ndata\n\ndata:\n\n", []),
     "name does not linger": (b"event: x\n\ndata: 1\n\n", [Frame("", "1")]),

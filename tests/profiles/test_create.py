@@ -31,11 +31,13 @@ PARAMETERS: dict[str, list[str]] = {
     "glob": ["pattern", "path"],
     "processes": ["action", "process_id", "offset"],
     "plan": ["items", "explanation"],
+    "read_many_files": ["paths"],
     "list_dir": ["path", "depth", "hidden", "pattern"],
 }
 WITH_A_USUAL_MODEL = [provider for provider in PROFILES if provider not in COMPATIBLE]
 P2 = ["read_file", "apply_patch", "write_file", "shell", "grep", "glob"]
 P3 = ["read_file", "write_file", "edit_file", "shell", "grep", "glob"]
+P4 = ["read_file", "read_many_files", "write_file", "edit_file", "shell", "grep", "glob", "list_dir"]
 P5 = [*P3, "list_dir"]
 
 
@@ -43,12 +45,13 @@ def parameters(profile: ProviderProfile) -> dict[str, Any]:
     return {tool.name: tool.parameters for tool in profile.registry.definitions()}
 
 
-@pytest.mark.req("P2", "P3", "P7")
+@pytest.mark.req("P2", "P3", "P4", "P5", "P7")
 @pytest.mark.parametrize(
     ("provider", "names", "of_its_own"),
     [
         pytest.param("openai", P2, {}, id="openai"),
         pytest.param("anthropic", P3, {"grep": [*PARAMETERS["grep"], "output_mode"]}, id="anthropic"),
+        pytest.param("gemini", P4, {}, id="gemini"),
         pytest.param("ollama", P5, {}, id="ollama"),
         pytest.param("walkthrough", P3, {"grep": [*PARAMETERS["grep"], "output_mode"]}, id="walkthrough"),
     ],
@@ -61,7 +64,7 @@ def test_profile_when_created_then_tools_and_parameters_are_those_of_the_family(
     assert {name: list(schema["properties"]) for name, schema in schemas.items()} == expected
 
 
-@pytest.mark.parametrize(("provider", "names"), [("openai", P2), ("anthropic", P3)])
+@pytest.mark.parametrize(("provider", "names"), [("openai", P2), ("anthropic", P3), ("gemini", P4)])
 def test_profile_when_without_background_processes_and_plan_then_its_tools_are_exactly_the_list(
     provider: str, names: list[str]
 ) -> None:
@@ -71,7 +74,7 @@ def test_profile_when_without_background_processes_and_plan_then_its_tools_are_e
 
 
 @pytest.mark.req("P2", "P3", "T9")
-@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
 def test_profile_when_its_tools_are_defined_then_schemas_are_as_reviewed(provider: str) -> None:
     tools = [
         {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
@@ -147,7 +150,7 @@ def test_profile_when_nothing_is_known_then_the_family_has_defaults(provider: st
     assert profile.base_prompt.startswith("You are agent-ls")
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "gemini"])
 def test_profile_when_no_model_is_named_then_it_is_the_catalogues_default(provider: str) -> None:
     assert create_profile(provider).model == default_model(provider)
 

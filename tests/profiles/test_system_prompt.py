@@ -168,7 +168,10 @@ def section(text: str, title: str) -> str:
 @pytest.mark.req("P9")
 @pytest.mark.parametrize("title", SHARED_SECTIONS)
 def test_base_prompts_when_compared_then_families_behave_alike(title: str) -> None:
-    assert section(base_prompt("anthropic"), title) == section(base_prompt("openai"), title)
+    sections = [
+        section(base_prompt(family), title) for family in ("anthropic", "openai", "gemini", "compatible")
+    ]
+    assert sections == sections[:1] * 4
 
 
 @pytest.mark.req("P9")
@@ -187,6 +190,8 @@ def test_base_prompts_when_compared_then_families_behave_alike(title: str) -> No
                 "only once",
             ),
         ),
+        ("gemini", ("agent-ls", "keep or undo", "old_string", "only once", "read_many_files", "list_dir")),
+        ("compatible", ("agent-ls", "keep or undo", "old_string", "only once")),
         (
             "openai",
             ("agent-ls", "keep or undo", "unsaved", "denied", "*** Begin Patch", "*** Move to:", "`@@`"),
@@ -200,9 +205,9 @@ def test_base_prompt_when_read_then_it_covers_what_the_family_must_know(
     assert [phrase for phrase in phrases if phrase not in text] == []
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "gemini", "ollama"])
 def test_base_prompt_when_it_names_a_tool_then_the_profile_has_it(provider: str) -> None:
-    profile = create_profile(provider)
+    profile = create_profile(provider, "m")
     known = {
         "read_file",
         "write_file",
@@ -213,6 +218,7 @@ def test_base_prompt_when_it_names_a_tool_then_the_profile_has_it(provider: str)
         "glob",
         "processes",
         "list_dir",
+        "read_many_files",
     }
     named = known & set(re.findall(r"\b[a-z_]+\b", profile.base_prompt))
     assert named <= set(profile.registry.names())

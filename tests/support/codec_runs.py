@@ -11,6 +11,7 @@ from agent_ls.llm.catalog import facts_lookup
 from agent_ls.llm.messages import user
 from agent_ls.llm.providers.anthropic import AnthropicCodec
 from agent_ls.llm.providers.base import Codec, ReplyHead, WireRequest
+from agent_ls.llm.providers.gemini import GeminiCodec
 from agent_ls.llm.providers.openai_chat import ChatCodec
 from agent_ls.llm.providers.openai_responses import OpenAIResponsesCodec
 from agent_ls.llm.requests import Request, Response
@@ -21,6 +22,7 @@ ANTHROPIC: Codec = AnthropicCodec(facts_lookup("anthropic"))
 OPENAI: Codec = OpenAIResponsesCodec(facts_lookup("openai"))
 
 CHAT: Codec = ChatCodec("openrouter", facts_lookup("openrouter"))
+GEMINI: Codec = GeminiCodec(facts_lookup("gemini"))
 
 HEAD = ReplyHead(200, {"content-type": "text/event-stream"}, 1_000.0)
 

@@ -36,6 +36,7 @@ from typing import Any, Protocol, Self
 
 from tests.support.loopback_anthropic import AnthropicWire
 from tests.support.loopback_chat import ChatWire
+from tests.support.loopback_gemini import GeminiWire
 from tests.support.loopback_openai import OpenAIResponsesWire
 from tests.support.loopback_script import (
     DEADLINE_S,
@@ -58,7 +59,7 @@ from tests.support.loopback_script import (
 )
 
 __all__ = [
-    "AnthropicServer", "OpenAIResponsesServer", "ChatServer", "LoopbackProvider", "Recorded",
+    "AnthropicServer", "OpenAIResponsesServer", "ChatServer", "GeminiServer", "LoopbackProvider", "Recorded",
     "Text", "Reasoning", "ToolCall", "Event", "Gate", "CutStream", "DropConnection", "MidStreamError",
     "Reply", "ErrorReply", "Answer", "Script", "Item",
 ]  # fmt: skip
@@ -261,10 +262,12 @@ class LoopbackProvider:
         key = self._wire.key_of(request.headers)
         if not key or (self._key and key != self._key):
             raise Violation("invalid key", status=401)
-        if request.path != self._wire.path:
-            raise Violation(f"no such address: {request.path}", status=404)
         if not isinstance(request.body, dict):
             raise Violation("the body is no JSON object")
+        if isinstance(self._wire, GeminiWire):
+            request.body = self._wire.route(request.path, request.body) or request.body
+        if not (request.path == self._wire.path or ("model" in request.body and self._wire.name == "gemini")):
+            raise Violation(f"no such address: {request.path}", status=404)
         if self._models is not None and request.body.get("model") not in self._models:
             raise Violation(f"model: {request.body.get('model')} does not exist", status=404)
         self._wire.check(request.body, request.headers)
@@ -336,6 +339,13 @@ class OpenAIResponsesServer(LoopbackProvider):
 
     def __init__(self, script: Script, **options: Any) -> None:
         super().__init__(OpenAIResponsesWire(), script, **options)
+
+
+class GeminiServer(LoopbackProvider):
+    """generateContent at `POST /v1beta/models/MODEL:...`; `base_url` is for GEMINI_BASE_URL."""
+
+    def __init__(self, script: Script, **options: Any) -> None:
+        super().__init__(GeminiWire(), script, **options)
 
 
 class ChatServer(LoopbackProvider):

@@ -59,6 +59,11 @@ def arguments_object(arguments: str) -> JsonObject:
     return parse_object(arguments) or _EMPTY
 
 
+def json_text(value: JsonValue) -> str:
+    """JSON as models write it: blanks after separators, no escapes."""
+    return valid_text(json.dumps(value, ensure_ascii=False))
+
+
 def encode_json(value: JsonValue) -> bytes:
     """UTF-8. Lone surrogates become U+FFFD: every provider refuses them, and file contents may hold them."""
     return valid_text(json.dumps(value, ensure_ascii=False, separators=(",", ":"))).encode()
@@ -70,7 +75,8 @@ def encode_body(body: JsonObject, name: str, items: Sequence[bytes]) -> bytes:
     encoded = encode_json(body)
     if name in body:
         return encoded
-    return b'%b,"%b":[%b]}' % (encoded.removesuffix(b"}"), name.encode(), b",".join(items))
+    comma = b"," if body else b""
+    return b'%b%b"%b":[%b]}' % (encoded.removesuffix(b"}"), comma, name.encode(), b",".join(items))
 
 
 def valid_text(text: str) -> str:

@@ -28,6 +28,8 @@ KEYS = [
     "id", "call_id", "name", "stop_reason", "stop_details", "citation", "incomplete_details", "iterations", "code",
     "input_tokens", "output_tokens_details", "annotations", "summary_index", "choices", "finish_reason", "tool_calls",
     "function", "reasoning", "reasoning_details", "reasoning_content", "refusal", "prompt_tokens", "cost",
+    "parts", "functionCall", "args", "partialArgs", "jsonPath", "stringValue", "willContinue",
+    "thought", "thoughtSignature", "finishReason", "promptTokenCount", "groundingMetadata",
 ]  # fmt: skip
 TYPES = [
     "message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta",

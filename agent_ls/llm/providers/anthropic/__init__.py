@@ -10,8 +10,9 @@ from agent_ls.llm.providers.anthropic.history import AnthropicHistory
 from agent_ls.llm.providers.anthropic.request import encode_request
 from agent_ls.llm.providers.anthropic.response import decode_response
 from agent_ls.llm.providers.anthropic.stream import AnthropicStream
-from agent_ls.llm.providers.base import FactsLookup, ReplyHead, StreamDecoder, WireRequest
+from agent_ls.llm.providers.base import FactsLookup, ListedModel, ReplyHead, StreamDecoder, WireRequest
 from agent_ls.llm.providers.histories import Histories
+from agent_ls.llm.providers.wire_json import int_at, objects_at, parse_object, text_at
 from agent_ls.llm.requests import Request, Response
 
 DEFAULT_VERSION = (
@@ -51,3 +52,23 @@ class AnthropicCodec:
 
     def decode_error(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
         return http_error(request.model, head, body)
+
+    @property
+    def models_path(self) -> str:
+        return "/v1/models?limit=1000"
+
+    def models_headers(self) -> Mapping[str, str]:
+        return {"anthropic-version": self._version}
+
+    def decode_models(self, body: bytes) -> Sequence[ListedModel]:
+        rows = objects_at(parse_object(body) or {}, "data")
+        return [
+            ListedModel(
+                text_at(row, "id"),
+                text_at(row, "display_name"),
+                int_at(row, "max_input_tokens"),
+                int_at(row, "max_tokens"),
+            )
+            for row in rows
+            if text_at(row, "id")
+        ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from datetime import datetime
 
@@ -10,7 +9,6 @@ from agent_ls.llm.errors import StreamError
 from agent_ls.llm.messages import (
     ContentPart,
     JsonObject,
-    JsonValue,
     Message,
     OpaquePart,
     Origin,
@@ -21,7 +19,15 @@ from agent_ls.llm.messages import (
 )
 from agent_ls.llm.providers.anthropic.errors import NAME, body_error
 from agent_ls.llm.providers.base import ReplyHead
-from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, parse_object, text_at, valid_text
+from agent_ls.llm.providers.wire_json import (
+    int_at,
+    json_text,
+    object_at,
+    objects_at,
+    parse_object,
+    text_at,
+    valid_text,
+)
 from agent_ls.llm.requests import FinishKind, FinishReason, RateLimit, Request, Response, Usage
 
 _STOPS: Mapping[str, FinishKind] = {
@@ -88,11 +94,6 @@ def block_part(block: JsonObject, model: str, arguments: str = "") -> ContentPar
                 None if _is_plain_call(block) else origin,
             )
     return OpaquePart(origin)
-
-
-def json_text(value: JsonValue) -> str:
-    """JSON as models write it: blanks after separators, no escapes."""
-    return valid_text(json.dumps(value, ensure_ascii=False))
 
 
 def finish_reason(raw: str, *, has_calls: bool) -> FinishReason:

@@ -8,10 +8,9 @@ from agent_ls.llm.errors import LlmError, StreamError
 from agent_ls.llm.messages import Message, Role
 from agent_ls.llm.providers.base import FactsLookup, ListedModel, ReplyHead, StreamDecoder, WireRequest
 from agent_ls.llm.providers.histories import Histories
+from agent_ls.llm.providers.model_lists import MODELS_PATH, listed_models
 from agent_ls.llm.providers.openai_chat.errors import body_error, http_error, refuses_tools
 from agent_ls.llm.providers.openai_chat.history import ChatHistory
-from agent_ls.llm.providers.openai_chat.models import PATH as MODELS_PATH
-from agent_ls.llm.providers.openai_chat.models import listed_models
 from agent_ls.llm.providers.openai_chat.request import encode_request
 from agent_ls.llm.providers.openai_chat.response import as_chunk
 from agent_ls.llm.providers.openai_chat.servers import SERVERS

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from agent_ls.llm.errors import LlmError
-from agent_ls.llm.providers.base import FactsLookup, ReplyHead, StreamDecoder, WireRequest
+from agent_ls.llm.providers.base import FactsLookup, ListedModel, ReplyHead, StreamDecoder, WireRequest
 from agent_ls.llm.providers.histories import Histories
+from agent_ls.llm.providers.model_lists import MODELS_PATH, listed_models
 from agent_ls.llm.providers.openai_responses.errors import NAME, http_error
 from agent_ls.llm.providers.openai_responses.history import ResponsesHistory
 from agent_ls.llm.providers.openai_responses.request import encode_request
@@ -45,3 +46,13 @@ class OpenAIResponsesCodec:
 
     def decode_error(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
         return http_error(request.model, head, body)
+
+    @property
+    def models_path(self) -> str:
+        return MODELS_PATH
+
+    def models_headers(self) -> Mapping[str, str]:
+        return {}
+
+    def decode_models(self, body: bytes) -> Sequence[ListedModel]:
+        return listed_models(body)

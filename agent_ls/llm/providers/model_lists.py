@@ -1,4 +1,4 @@
-"""A server's list of models: `GET /models`, and what some servers tell besides the name."""
+"""The list of models of servers with an API like OpenAI's: `GET /models`, and what some tell besides the name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.base import ListedModel
 from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, parse_object, text_at
 
-PATH = "/models"
+MODELS_PATH = "/models"
 
 _WINDOW_KEYS = (
     "context_length",

@@ -1,0 +1,107 @@
+"""Google's Gemini by generateContent: one codec, its schema subset, and its list of models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from agent_ls.llm.errors import LlmError, StreamError
+from agent_ls.llm.messages import JsonObject, Message, Role
+from agent_ls.llm.providers.base import FactsLookup, ListedModel, ReplyHead, StreamDecoder, WireRequest
+from agent_ls.llm.providers.gemini.errors import NAME, http_error
+from agent_ls.llm.providers.gemini.history import GeminiHistory
+from agent_ls.llm.providers.gemini.request import VERSION, encode_request
+from agent_ls.llm.providers.gemini.stream import GeminiStream
+from agent_ls.llm.providers.histories import Histories
+from agent_ls.llm.providers.parts import ended_parts
+from agent_ls.llm.providers.wire_json import int_at, objects_at, parse_object, text_at
+from agent_ls.llm.requests import Request, Response
+from agent_ls.llm.stream import StreamEvent, StreamFinish, StreamStart
+
+
+class GeminiCodec:
+    """A Codec (see the seam)."""
+
+    def __init__(self, facts: FactsLookup) -> None:
+        self._facts = facts
+        self._histories = Histories(GeminiHistory)
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    @property
+    def default_base_url(self) -> str:
+        return "https://generativelanguage.googleapis.com"
+
+    def authorization(self, secret: str) -> Mapping[str, str]:
+        return {"x-goog-api-key": secret}
+
+    def encode(self, request: Request, *, stream: bool) -> WireRequest:
+        history, facts = self._histories.of(request), self._facts(request.model)
+        return encode_request(request, history, facts, stream=stream)
+
+    def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
+        chunks = _chunks(body)
+        if not chunks:
+            raise StreamError(
+                "gemini answered with something that is no response", provider=NAME, model=request.model
+            )
+        decoder = GeminiStream(request, head)
+        events: list[StreamEvent] = []
+        for chunk in chunks:
+            events += decoder.chunk(chunk)
+        events += decoder.close()
+        start = next((event for event in events if isinstance(event, StreamStart)), StreamStart("", ""))
+        finish = next(event for event in events if isinstance(event, StreamFinish))
+        return Response(
+            id=start.response_id,
+            provider=NAME,
+            model=start.model or request.model,
+            message=Message(Role.ASSISTANT, ended_parts(events)),
+            finish_reason=finish.finish_reason,
+            usage=finish.usage,
+            warnings=finish.warnings,
+            raw=chunks[-1],
+        )
+
+    def stream_decoder(self, request: Request, head: ReplyHead) -> StreamDecoder:
+        return GeminiStream(request, head)
+
+    def decode_error(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
+        return http_error(request.model, head, body)
+
+    @property
+    def models_path(self) -> str:
+        return f"{VERSION}/models?pageSize=1000"
+
+    def models_headers(self) -> Mapping[str, str]:
+        return {}
+
+    def decode_models(self, body: bytes) -> Sequence[ListedModel]:
+        rows = objects_at(parse_object(body) or {}, "models")
+        return [_listed(row) for row in rows if "generateContent" in _methods(row)]
+
+
+def _chunks(body: bytes) -> list[JsonObject]:
+    """A whole response, or a list of those that a stream would have had."""
+    whole = parse_object(body)
+    if whole is not None:
+        return [whole]
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return []
+    rows = found if isinstance(found, list) else []
+    return [row for item in rows if (row := parse_object(json.dumps(item))) is not None]
+
+
+def _methods(row: JsonObject) -> list[object]:
+    found = row.get("supportedGenerationMethods")
+    return [*found] if isinstance(found, list) else []
+
+
+def _listed(row: JsonObject) -> ListedModel:
+    name = text_at(row, "name").removeprefix("models/")
+    inputs, outputs = int_at(row, "inputTokenLimit"), int_at(row, "outputTokenLimit")
+    return ListedModel(name, text_at(row, "displayName") or name, inputs, outputs)

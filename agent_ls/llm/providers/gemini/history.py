@@ -1,0 +1,157 @@
+"""The conversation as Gemini's contents.
+
+Replay rule: the parts of the model that is asked go back as they came, each with its signature, thoughts left out.
+Calls of another model have none; Gemini 3 and later refuse that within a turn unless the first one says so.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+from agent_ls.llm.messages import (
+    AudioPart,
+    ContentPart,
+    DocumentPart,
+    ImagePart,
+    JsonObject,
+    JsonValue,
+    Message,
+    OpaquePart,
+    Origin,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+from agent_ls.llm.providers.gemini.errors import NAME
+from agent_ls.llm.providers.wire_json import arguments_object, encode_json, object_at, objects_at, text_at
+
+# What gemini-cli and others send in place of a signature that never was (FORMATS section 3, "Replaying history").
+NO_SIGNATURE = "skip_thought_signature_validator"
+
+_OLDER = ("gemini-1", "gemini-2", "gemma")  # these want no signatures, and take no images in results
+
+
+class GeminiHistory:
+    """A History. `system` are the texts that stand outside of the contents."""
+
+    def __init__(self, model: str) -> None:
+        self.system: list[str] = []
+        self._model = model
+        self._is_older = model.removeprefix("models/").startswith(_OLDER)
+        self._closed: list[bytes] = []
+        self._said: list[JsonObject] = []  # of the user, which more may be joined to
+        self._calls: Mapping[str, JsonObject] = {}  # of the last answer, as they are sent
+
+    def copy(self) -> Self:
+        other = type(self)(self._model)
+        other.system = [*self.system]
+        other._closed = [*self._closed]
+        other._said = self._said  # never changed in place
+        other._calls = self._calls  # never changed in place
+        return other
+
+    def add(self, message: Message) -> None:
+        match message.role:
+            case Role.SYSTEM | Role.DEVELOPER:
+                self.system += [message.text] if message.text else []
+            case Role.USER:
+                self._said = [*self._said, *_user(message)]
+            case Role.ASSISTANT:
+                self._put("model", self._answer(message))
+            case Role.TOOL:
+                self._results([part for part in message.parts if isinstance(part, ToolResultPart)])
+
+    @property
+    def contents(self) -> Sequence[bytes]:
+        return [*self._closed, *([_encoded("user", self._said)] if self._said else [])]
+
+    def _put(self, role: str, parts: Sequence[JsonObject]) -> None:
+        if not parts:
+            return
+        if self._said:
+            self._closed.append(_encoded("user", self._said))
+            self._said = []
+        self._closed.append(_encoded(role, parts))
+
+    # --- the model's
+
+    def _answer(self, message: Message) -> list[JsonObject]:
+        parts: list[JsonObject] = []
+        calls: dict[str, JsonObject] = {}
+        for part in message.parts:
+            own = self._own(part)
+            if isinstance(part, ToolCallPart):
+                call = own[0] if own else _call(part)
+                if not own and not calls and not self._is_older:
+                    call = {**call, "thoughtSignature": NO_SIGNATURE}
+                calls[part.id] = object_at(call, "functionCall")
+                parts.append(call)
+            elif own:
+                parts += own
+            elif isinstance(part, TextPart) and part.text:
+                parts.append({"text": part.text})
+        self._calls = calls
+        return parts
+
+    def _own(self, part: ContentPart) -> list[JsonObject]:
+        """The parts to send back unchanged; none when another provider or model made them (U4)."""
+        origin: Origin | None = None
+        if isinstance(part, TextPart | ReasoningPart | ToolCallPart | OpaquePart):
+            origin = part.origin
+        if origin is None or origin.provider != NAME or origin.model != self._model:
+            return []
+        return [*objects_at(origin.raw, "parts")]
+
+    # --- results
+
+    def _results(self, results: Sequence[ToolResultPart]) -> None:
+        """All answers to one content's calls stand in one content, and nothing else does."""
+        self._put("user", [self._result(result) for result in results])
+        if self._is_older:
+            self._said = [_blob(image) for result in results for image in result.images]
+
+    def _result(self, result: ToolResultPart) -> JsonObject:
+        call = self._calls.get(result.tool_call_id, {})
+        told: dict[str, JsonValue] = {
+            "name": text_at(call, "name") or result.name,
+            "response": {"error" if result.is_error else "output": result.content},
+        }
+        if text_at(call, "id"):  # a call that was given none is known by its place
+            told["id"] = text_at(call, "id")
+        if result.images and not self._is_older:
+            told["parts"] = [_blob(image) for image in result.images]
+        return {"functionResponse": told}
+
+
+def _encoded(role: str, parts: Sequence[JsonObject]) -> bytes:
+    return encode_json({"role": role, "parts": [*parts]})
+
+
+def _call(call: ToolCallPart) -> JsonObject:
+    return {"functionCall": {"name": call.name, "args": arguments_object(call.arguments)}}
+
+
+def _user(message: Message) -> list[JsonObject]:
+    parts: list[JsonObject] = []
+    for part in message.parts:
+        match part:
+            case TextPart(text) if text:
+                parts.append({"text": text})
+            case ImagePart() | DocumentPart() | AudioPart():
+                parts.append(_blob(part))
+            case _:
+                pass  # other parts do not stand in a user's message
+    return parts
+
+
+def _blob(part: ImagePart | DocumentPart | AudioPart) -> JsonObject:
+    media_type = part.media_type or "image/png"
+    if part.data is None:
+        return {
+            "fileData": {"fileUri": part.url, **({"mimeType": part.media_type} if part.media_type else {})}
+        }
+    return {"inlineData": {"mimeType": media_type, "data": base64.b64encode(part.data).decode("ascii")}}

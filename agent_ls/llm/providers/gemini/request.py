@@ -1,0 +1,115 @@
+"""Our request as a generateContent request (FORMATS section 3).
+
+Cache rule: the service finds equal prefixes by itself; contents, tools and system text are the same bytes from call to
+call. A cache made beforehand is named by `provider_options["gemini"]["cachedContent"]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import quote
+
+from agent_ls.llm.messages import JsonObject, JsonValue
+from agent_ls.llm.providers.base import ModelFacts, WireRequest
+from agent_ls.llm.providers.gemini.errors import NAME
+from agent_ls.llm.providers.gemini.history import GeminiHistory
+from agent_ls.llm.providers.gemini.schema import subset
+from agent_ls.llm.providers.options import merged
+from agent_ls.llm.providers.wire_json import encode_body
+from agent_ls.llm.requests import JsonFormat, NamedToolChoice, Request, ToolChoice, ToolDefinition
+
+VERSION = "/v1beta"
+
+# Tokens of thinking for the models that only know a number.
+_BUDGETS: Mapping[str, int] = {"none": 0, "minimal": 512, "low": 2048, "medium": 8192}
+_MAX_BUDGET = 24_576
+_MIN_BUDGET = 128  # of a model that cannot be told not to think
+
+
+def encode_request(
+    request: Request, history: GeminiHistory, facts: ModelFacts, *, stream: bool
+) -> WireRequest:
+    """`history` is that of the request's messages."""
+    system = "\n\n".join(history.system)
+    config = {
+        **_limits(request),
+        **_thinking(request.reasoning_effort, facts),
+        **_format(request.response_format),
+    }
+    body: dict[str, JsonValue] = {
+        **({"systemInstruction": {"parts": [{"text": system}]}} if system else {}),
+        **_tools(request),
+        **({"generationConfig": config} if config else {}),
+    }
+    whole = merged(body, request.provider_options.get(NAME, {}))
+    return WireRequest(
+        _path(request.model, stream=stream), {}, encode_body(whole, "contents", history.contents)
+    )
+
+
+def _path(model: str, *, stream: bool) -> str:
+    name = quote(model if "/" in model else f"models/{model}", safe="/-._~")
+    return f"{VERSION}/{name}:{'streamGenerateContent?alt=sse' if stream else 'generateContent'}"
+
+
+def _tools(request: Request) -> JsonObject:
+    if not request.tools:
+        return {}
+    declared = {"functionDeclarations": [_tool(tool) for tool in request.tools]}
+    config = _tool_choice(request.tool_choice)
+    return {"tools": [declared], **({"toolConfig": {"functionCallingConfig": config}} if config else {})}
+
+
+def _tool(tool: ToolDefinition) -> JsonObject:
+    told: JsonObject = {"name": tool.name, "description": tool.description}
+    if not tool.parameters.get("properties"):
+        return told  # an object without properties is refused
+    fitting = subset(tool.parameters)
+    if fitting is None:
+        return {**told, "parametersJsonSchema": tool.parameters}
+    return {**told, "parameters": fitting}
+
+
+def _tool_choice(choice: ToolChoice) -> JsonObject:
+    match choice:
+        case "auto":
+            return {}
+        case "none":
+            return {"mode": "NONE"}
+        case "required":
+            return {"mode": "ANY"}
+        case NamedToolChoice(name):
+            return {"mode": "ANY", "allowedFunctionNames": [name]}
+
+
+def _limits(request: Request) -> JsonObject:
+    told: dict[str, JsonValue] = {
+        "maxOutputTokens": request.max_output_tokens,
+        "temperature": request.temperature,
+        "topP": request.top_p,
+        "stopSequences": [*request.stop_sequences] or None,
+    }
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _thinking(effort: str | None, facts: ModelFacts) -> JsonObject:
+    """Thoughts are asked for wherever there are any, so that the user sees them."""
+    if facts.thinking not in ("level", "budget"):
+        return {}
+    config: dict[str, JsonValue] = {"includeThoughts": True}
+    if effort is not None and facts.thinking == "level":
+        # No level is "none": the lowest that the model has comes nearest.
+        lowest = facts.efforts[0] if facts.efforts else "low"
+        config["thinkingLevel"] = (lowest if effort == "none" else effort).upper()
+    elif effort is not None:
+        floor = 0 if "none" in facts.efforts else _MIN_BUDGET
+        config["thinkingBudget"] = max(floor, _BUDGETS.get(effort, _MAX_BUDGET))
+    return {"thinkingConfig": config}
+
+
+def _format(wanted: JsonFormat | None) -> JsonObject:
+    if wanted is None:
+        return {}
+    fitting = subset(wanted.schema)
+    schema = {"responseJsonSchema": wanted.schema} if fitting is None else {"responseSchema": fitting}
+    return {"responseMimeType": "application/json", **schema}

@@ -1,0 +1,44 @@
+"""Gemini's finish reasons and usage as our values (FORMATS section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from agent_ls.llm.messages import JsonObject
+from agent_ls.llm.providers.wire_json import int_at
+from agent_ls.llm.requests import FinishKind, FinishReason, Usage
+
+_FINISHES: Mapping[str, FinishKind] = {
+    "STOP": "stop",
+    "MAX_TOKENS": "length",
+    "SAFETY": "content_filter",
+    "RECITATION": "content_filter",
+    "BLOCKLIST": "content_filter",
+    "PROHIBITED_CONTENT": "content_filter",
+    "SPII": "content_filter",
+    "LANGUAGE": "content_filter",
+    "MODEL_ARMOR": "content_filter",
+    "MALFORMED_FUNCTION_CALL": "error",
+    "UNEXPECTED_TOOL_CALL": "error",  # with the call in place: it is not run
+    "TOO_MANY_TOOL_CALLS": "error",
+    "MISSING_THOUGHT_SIGNATURE": "error",
+    "MALFORMED_RESPONSE": "error",
+}
+
+
+def finish_reason(raw: str, *, has_calls: bool) -> FinishReason:
+    """There is no reason for calls: an answer with them ends with STOP."""
+    kind = _FINISHES.get(raw, "content_filter" if raw.startswith("IMAGE_") else "other")
+    return FinishReason("tool_calls" if kind == "stop" and has_calls else kind, raw)
+
+
+def usage(wire: JsonObject) -> Usage:
+    """The wire's prompt includes what is cached, but not what tools of the service used; its candidates leave the
+    thoughts out."""
+    thoughts = int_at(wire, "thoughtsTokenCount")
+    return Usage(
+        input_tokens=(int_at(wire, "promptTokenCount") or 0) + (int_at(wire, "toolUsePromptTokenCount") or 0),
+        output_tokens=(int_at(wire, "candidatesTokenCount") or 0) + (thoughts or 0),
+        reasoning_tokens=thoughts,
+        cache_read_tokens=int_at(wire, "cachedContentTokenCount"),
+    )

@@ -1,0 +1,200 @@
+"""Gemini's stream: each chunk is a whole response with the parts to append; a whole answer is one chunk.
+
+There is no terminal event: the stream is whole when it ends after a finish reason, which older models send with every
+chunk. Texts are joined for the reader; where one of them carries a signature, its `origin` keeps them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from agent_ls.llm.errors import StreamError
+from agent_ls.llm.messages import JsonObject, JsonValue, Origin, ToolCallPart
+from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.providers.gemini.errors import NAME, body_error
+from agent_ls.llm.providers.gemini.partial_args import PartialArgs
+from agent_ls.llm.providers.gemini.response import finish_reason, usage
+from agent_ls.llm.providers.parts import PartWriter
+from agent_ls.llm.providers.wire_json import (
+    json_text,
+    mended_object,
+    object_at,
+    objects_at,
+    parse_event,
+    text_at,
+)
+from agent_ls.llm.requests import Request
+from agent_ls.llm.sse import Frame
+from agent_ls.llm.stream import (
+    ProviderEvent,
+    StreamEvent,
+    StreamFinish,
+    StreamStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+
+_KNOWN = ("candidates", "usageMetadata", "promptFeedback")
+
+
+class GeminiStream:
+    """A StreamDecoder (see the seam for its contract)."""
+
+    def __init__(self, request: Request, head: ReplyHead) -> None:
+        self._model = request.model
+        self._parts = PartWriter()
+        self._pieces: list[dict[str, JsonValue]] = []  # the wire's parts of the open part
+        self._has_signature = False
+        self._partial: tuple[JsonObject, str, PartialArgs] | None = (
+            None  # a call in pieces: its part, its id, its value
+        )
+        self._grounding: JsonObject = {}
+        self._usage: dict[str, JsonValue] = {}
+        self._id = ""
+        self._calls = 0
+        self._finish = ""
+        self._message = ""
+        self._has_started = self._is_finished = False
+
+    def feed(self, frame: Frame) -> Sequence[StreamEvent]:
+        event = parse_event(frame.data, unmended="candidates")
+        if event is None:
+            raise StreamError("gemini's stream holds what is no event", provider=NAME, model=self._model)
+        return self.chunk(event)
+
+    def chunk(self, event: JsonObject) -> Sequence[StreamEvent]:
+        """One response of the stream.
+
+        Raises:
+            LlmError: it is an error.
+        """
+        if event.get("error"):
+            raise body_error(self._model, mended_object(event))
+        if not any(key in event for key in _KNOWN):
+            return (ProviderEvent(mended_object(event)),)
+        self._start(event)
+        self._usage.update({k: v for k, v in object_at(event, "usageMetadata").items() if v is not None})
+        self._finish = text_at(object_at(event, "promptFeedback"), "blockReason") or self._finish
+        for candidate in objects_at(event, "candidates"):
+            for part in objects_at(object_at(candidate, "content"), "parts"):
+                self._part(part)
+            self._finish = text_at(candidate, "finishReason") or self._finish
+            self._message = text_at(candidate, "finishMessage") or self._message
+            self._grounding = object_at(candidate, "groundingMetadata") or self._grounding
+            break  # we ask for one
+        return self._parts.take()
+
+    def close(self) -> Sequence[StreamEvent]:
+        if self._is_finished:
+            return ()
+        if not self._finish:
+            raise StreamError(
+                "the connection to gemini ended in the middle of the answer",
+                provider=NAME,
+                model=self._model,
+                hint="Send again; what arrived is kept.",
+            )
+        self._is_finished = True
+        self._end()
+        warnings = self._warnings()
+        if self._grounding:
+            self._parts.opaque(self._origin({"groundingMetadata": mended_object(self._grounding)}))
+        reason = finish_reason(self._finish, has_calls=self._calls > 0)
+        return [*self._parts.take(), StreamFinish(reason, usage(self._usage), {}, warnings)]
+
+    def _warnings(self) -> tuple[str, ...]:
+        told = [self._message] if self._message and self._finish != "STOP" else []
+        if self._partial is not None:
+            name = text_at(object_at(self._partial[0], "functionCall"), "name")
+            told.append(f"an unfinished call of {name} was left out")
+        return tuple(told)
+
+    def _start(self, event: JsonObject) -> None:
+        if self._has_started:
+            return
+        self._has_started = True
+        self._id = text_at(event, "responseId")
+        self._parts.out.append(StreamStart(self._id, text_at(event, "modelVersion")))
+
+    # --- parts
+
+    def _part(self, part: JsonObject) -> None:
+        if "functionCall" in part:
+            self._call(part)
+        elif isinstance(part.get("text"), str):
+            self._text(part)
+        elif set(part) - {"thoughtSignature", "thought"}:
+            self._end()
+            self._parts.opaque(self._origin({"parts": [mended_object(part)]}))
+
+    def _text(self, part: JsonObject) -> None:
+        kind: Literal["reasoning", "text"] = "reasoning" if part.get("thought") is True else "text"
+        text, signature = text_at(part, "text"), text_at(part, "thoughtSignature")
+        if not text and not signature:
+            return
+        if self._parts.open_kind not in (kind, None) and (text or kind == "reasoning"):
+            self._end()
+        if not text and self._parts.open_kind is None:
+            self._parts.opaque(self._origin({"parts": [mended_object(part)]}))
+            return
+        self._parts.write(kind, text)
+        self._remember(part, signature)
+
+    def _remember(self, part: JsonObject, signature: str) -> None:
+        """Texts between signatures are one; what carries one stands for itself."""
+        last = self._pieces[-1] if self._pieces else None
+        if signature or last is None or "thoughtSignature" in last:
+            self._pieces.append({**part, "text": [text_at(part, "text")]})
+        else:
+            texts: Any = last["text"]
+            texts.append(text_at(part, "text"))
+        self._has_signature = self._has_signature or bool(signature)
+
+    def _end(self) -> None:
+        """Ends the open part; it is sent back in pieces when one of them was signed."""
+        pieces, self._pieces = self._pieces, []
+        whole: list[JsonValue] = [mended_object({**p, "text": "".join(p["text"])}) for p in pieces]  # type: ignore[arg-type]
+        origin = self._origin({"parts": whole}) if self._has_signature else None
+        self._has_signature = False
+        self._parts.end(origin)
+
+    def _call(self, part: JsonObject) -> None:
+        call = object_at(part, "functionCall")
+        name = text_at(call, "name")
+        if name:
+            self._end()
+            self._calls += 1
+            call_id = text_at(call, "id") or f"call_{self._id}_{self._calls - 1}"
+            if call.get("willContinue") is True:
+                self._partial = (part, call_id, PartialArgs())
+                self._partial[2].add(call)
+                return
+            self._whole_call(mended_object(part), call_id)
+        elif self._partial is not None:
+            begun, call_id, arguments = self._partial
+            arguments.add(call)
+            if call.get("willContinue") is not True:
+                self._partial = None
+                function = {
+                    k: v
+                    for k, v in object_at(begun, "functionCall").items()
+                    if k not in ("willContinue", "partialArgs")
+                }
+                whole = {**begun, "functionCall": {**function, "args": arguments.value}}
+                self._whole_call(mended_object(whole), call_id)
+
+    def _whole_call(self, part: JsonObject, call_id: str) -> None:
+        call = object_at(part, "functionCall")
+        name, arguments = text_at(call, "name"), json_text(object_at(call, "args"))
+        at = self._parts.index()
+        whole = ToolCallPart(call_id, name, arguments, self._origin({"parts": [part]}))
+        self._parts.out += [
+            ToolCallStart(at, call_id, name),
+            ToolCallDelta(at, arguments),
+            ToolCallEnd(at, whole),
+        ]
+
+    def _origin(self, raw: JsonObject) -> Origin:
+        return Origin(NAME, self._model, raw)

@@ -1,0 +1,25 @@
+"""Which tools Gemini's models get, and in which words (000 section 3.6, REQUIREMENTS P4)."""
+
+from __future__ import annotations
+
+from agent_ls.tools.edit_file import EDIT_FILE
+from agent_ls.tools.glob import GLOB
+from agent_ls.tools.grep import GREP
+from agent_ls.tools.list_dir import LIST_DIR
+from agent_ls.tools.processes import PROCESSES
+from agent_ls.tools.read_file import READ_FILE
+from agent_ls.tools.read_many_files import READ_MANY_FILES
+from agent_ls.tools.registry import ToolRegistry
+from agent_ls.tools.shell import shell_tool
+from agent_ls.tools.write_file import WRITE_FILE
+
+SHELL_TIMEOUT_MS = 10_000  # 000 section 3.6; the session's own default too
+
+
+def toolset(*, background: bool) -> ToolRegistry:
+    """`background`: commands may be started in the background, with the tool to follow them."""
+    shell = shell_tool(default_timeout_ms=SHELL_TIMEOUT_MS, background=background)
+    registry = ToolRegistry((READ_FILE, READ_MANY_FILES, WRITE_FILE, EDIT_FILE, shell, GREP, GLOB, LIST_DIR))
+    if background:
+        registry.register(PROCESSES)
+    return registry

@@ -1,0 +1,91 @@
+"""read_many_files: several files in one call, each as read_file shows it (000 section 3.6, REQUIREMENTS P4)."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from agent_ls.environments.base import sha256
+from agent_ls.environments.effects import ReadEffect
+from agent_ls.environments.errors import EnvError
+from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
+from agent_ls.tools.paths import absolute, shown_path
+from agent_ls.tools.read_file import ReadFileArguments, shown
+from agent_ls.tools.summary import one_line
+
+MAX_FILES = 50
+FILE_LIMIT_LINES = 1000  # of each: the rest of a long one is read by itself
+
+_WILDCARDS = frozenset("*?[")
+
+
+class ReadManyFilesArguments(Arguments):
+    paths: list[str] = Field(
+        min_length=1,
+        max_length=MAX_FILES,
+        description="Paths of files, absolute or relative to the working directory, or patterns such as `src/**/*.py`.",
+    )
+
+
+async def prepare(arguments: ReadManyFilesArguments, context: ToolContext) -> Prepared:
+    paths, left_out = await _expanded(arguments.paths, context)
+
+    async def run() -> ToolOutput:
+        if not paths:
+            raise ToolError(
+                f"No files match {', '.join(arguments.paths)}. Look for them with glob.",
+                kind="file_not_found",
+            )
+        outputs = [await _read(path, context) for path in paths]
+        rest = [f"[{left_out} more files match and were left out; name fewer.]"] if left_out else []
+        return ToolOutput(
+            "\n\n".join([*(output.text for output in outputs), *rest]),
+            is_error=all(output.is_error for output in outputs),
+            error_kind="file_not_found" if all(output.is_error for output in outputs) else "",
+            images=tuple(image for output in outputs for image in output.images),
+            summary=f"{len(paths)} file{'s' if len(paths) != 1 else ''}",
+        )
+
+    return Prepared(ReadEffect(tuple(paths) or (absolute(".", context.environment),)), run)
+
+
+async def _expanded(asked: list[str], context: ToolContext) -> tuple[list[str], int]:
+    """The files that are meant, each once, and how many more there would be."""
+    found: dict[str, None] = {}
+    for path in asked:
+        if not _WILDCARDS & set(path) or await context.environment.file_exists(path):
+            found[absolute(path, context.environment)] = None
+            continue
+        for match in await context.environment.glob(path, absolute(".", context.environment)):
+            found[absolute(match, context.environment)] = None
+    paths = [*found]
+    return paths[:MAX_FILES], max(0, len(paths) - MAX_FILES)
+
+
+async def _read(path: str, context: ToolContext) -> ToolOutput:
+    """One file under its name; what fails says so in its place, and the others are read all the same."""
+    name = shown_path(path, context.environment)
+    try:
+        data = await context.environment.read_bytes(path)
+        output = shown(data, name, ReadFileArguments(file_path=path, limit=FILE_LIMIT_LINES))
+    except (EnvError, ToolError) as error:
+        return ToolOutput(f"--- {name} ---\n[Not read: {error}]", is_error=True)
+    context.reads.show(path, sha256(data), data)
+    return ToolOutput(f"--- {name} ---\n{output.text}", images=output.images)
+
+
+def summarize(arguments: ReadManyFilesArguments) -> str:
+    return one_line(" ".join(arguments.paths))
+
+
+READ_MANY_FILES = Tool(
+    name="read_many_files",
+    description=(
+        f"Read several files at once, at most {MAX_FILES}. Each comes under its name, as read_file shows it, up to "
+        f"{FILE_LIMIT_LINES} lines; read the rest of a longer one with read_file. Patterns leave out files that the "
+        "project ignores. A file that cannot be read says so in its place."
+    ),
+    category="read",
+    arguments=ReadManyFilesArguments,
+    prepare=prepare,
+    summarize=summarize,
+)

@@ -1,0 +1,226 @@
+"""Gemini's wire of a loopback provider: refuses what the real service refuses, and renders scripted answers.
+
+Signatures name the part that they stand on, so that any server can check any history.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tests.support.loopback_script import (
+    CutStream,
+    DropConnection,
+    ErrorReply,
+    Event,
+    Gate,
+    Json,
+    MidStreamError,
+    PromptCache,
+    Reasoning,
+    Reply,
+    Text,
+    ToolCall,
+    Violation,
+    text_of,
+)
+
+_ERRORS = {
+    400: ("INVALID_ARGUMENT", "Request contains an invalid argument."),
+    401: ("UNAUTHENTICATED", "API key not valid. Please pass a valid API key."),
+    404: ("NOT_FOUND", "models/x is not found for API version v1beta."),
+    429: ("RESOURCE_EXHAUSTED", "Resource has been exhausted."),
+    500: ("INTERNAL", "An internal error has occurred."),
+    503: ("UNAVAILABLE", "The model is overloaded."),
+    529: ("UNAVAILABLE", "The model is overloaded."),
+}
+_KEYS = {
+    "contents", "systemInstruction", "tools", "toolConfig", "safetySettings", "generationConfig", "cachedContent",
+    "serviceTier", "store", "labels",
+}  # fmt: skip
+_SCHEMA_KEYS = {
+    "type", "format", "title", "description", "nullable", "enum", "items", "minItems", "maxItems", "properties",
+    "required", "minProperties", "maxProperties", "minLength", "maxLength", "pattern", "minimum", "maximum", "anyOf",
+    "default", "example", "propertyOrdering", "additionalProperties", "defs", "ref",
+}  # fmt: skip
+_ROUTE = re.compile(r"/v1beta/models/([^:/?]+):(generateContent|streamGenerateContent\?alt=sse)")
+_SKIP = "skip_thought_signature_validator"
+
+
+class GeminiWire:
+    """See LoopbackProvider for how it is used."""
+
+    name = "gemini"
+    path = "/v1beta"
+    base_path = ""
+
+    def __init__(self) -> None:
+        self._cache = PromptCache()
+
+    def route(self, path: str, body: Json) -> Json | None:
+        """The model, and how the answer is wanted, stand in the address."""
+        found = _ROUTE.fullmatch(path)
+        return {**body, "model": found[1], "stream": found[2].startswith("stream")} if found else None
+
+    def key_of(self, headers: Mapping[str, str]) -> str:
+        return headers.get("x-goog-api-key", "")
+
+    def error_body(self, error: ErrorReply) -> Json:
+        status, message = _ERRORS.get(error.status, ("UNKNOWN", "Error"))
+        return {"error": {"code": error.status, "message": error.message or message, "status": status}}
+
+    # --- what the service refuses
+
+    def check(self, body: Json, headers: Mapping[str, str]) -> None:
+        for key in body:
+            if key not in _KEYS | {"model", "stream"}:
+                raise Violation(f'Invalid JSON payload received. Unknown name "{key}"')
+        if not body.get("contents"):
+            raise Violation("contents is not specified")
+        for tool in body.get("tools", []):
+            for declared in tool.get("functionDeclarations", []):
+                _check_schema(declared.get("parameters", {}))
+        _check_contents(body["contents"], body["model"])
+
+    # --- what it answers
+
+    def whole(self, reply: Reply, body: Json) -> Json:
+        parts = [part for item in reply.items for part in _parts(item)]
+        return self._chunk(body, parts, _finish(reply), self._usage(reply, body))
+
+    def steps(self, reply: Reply, body: Json) -> Iterator[bytes | Gate | CutStream | DropConnection]:
+        def frame(data: Json) -> bytes:
+            return f"data: {json.dumps(data, ensure_ascii=False)}\r\n\r\n".encode()
+
+        yield frame(self._chunk(body, [], "", {}))
+        for item in reply.items:
+            match item:
+                case Event(data):
+                    yield frame(data)
+                case Gate():
+                    yield item
+                case CutStream() | DropConnection():
+                    yield item
+                    return
+                case MidStreamError(_, message):
+                    error = {"error": {"code": 500, "message": message, "status": "INTERNAL"}}
+                    yield (json.dumps(error, indent=2) + "\n").encode()
+                    return
+                case Text(pieces=pieces) | Reasoning(pieces=pieces):
+                    thought = {"thought": True} if isinstance(item, Reasoning) else {}
+                    for piece in pieces:
+                        is_gate = isinstance(piece, Gate)
+                        yield (
+                            piece
+                            if is_gate
+                            else frame(self._chunk(body, [{"text": piece, **thought}], "", {}))
+                        )  # type: ignore[misc]
+                case ToolCall():
+                    yield frame(self._chunk(body, _parts(item), "", {}))
+        yield frame(self._chunk(body, [], _finish(reply), self._usage(reply, body)))
+
+    def _chunk(self, body: Json, parts: list[Json], finish: str, usage: Json) -> Json:
+        candidate: dict[str, Any] = {
+            "content": {"role": "model", **({"parts": parts} if parts else {})},
+            "index": 0,
+        }
+        if finish:
+            candidate["finishReason"] = finish
+        told = {"usageMetadata": usage} if usage else {}
+        return {"candidates": [candidate], "modelVersion": body["model"], "responseId": _id(body), **told}
+
+    def _usage(self, reply: Reply, body: Json) -> Json:
+        prefix = [body.get("tools", []), body.get("systemInstruction", {})]
+        blocks = [json.dumps(block, sort_keys=True) for block in [*prefix, *body["contents"]]]
+        read, _, total = self._cache.look(blocks, len(blocks))
+        thought = sum(len(text_of(item)) for item in reply.items if isinstance(item, Reasoning)) // 4
+        made = sum(len(json.dumps(_parts(item))) for item in reply.items) // 4 + 1
+        return {
+            "promptTokenCount": total,
+            "cachedContentTokenCount": read,
+            "candidatesTokenCount": made,
+            "thoughtsTokenCount": thought,
+            "totalTokenCount": total + made + thought,
+            **reply.usage,
+        }
+
+
+def _id(body: Json) -> str:
+    return f"r{uuid.uuid4().hex[:20]}"
+
+
+# --- checks
+
+
+def _check_schema(schema: Json) -> None:
+    for key in schema:
+        if key not in _SCHEMA_KEYS:
+            raise Violation(f'Unknown name "{key}" at parameters: Cannot find field.')
+    for inner in [*schema.get("properties", {}).values(), *schema.get("anyOf", [])]:
+        _check_schema(inner)
+    if isinstance(schema.get("items"), dict):
+        _check_schema(schema["items"])
+
+
+def _check_contents(contents: list[Json], model: str) -> None:
+    waiting: list[Json] = []
+    for content in contents:
+        parts = content.get("parts")
+        if content.get("role") not in ("user", "model") or not parts:
+            raise Violation("Please ensure that contents have a role and parts")
+        answers = [part["functionResponse"] for part in parts if "functionResponse" in part]
+        if waiting or answers:
+            same = [c["name"] for c in waiting] == [a["name"] for a in answers]
+            if not same or [c.get("id") for c in waiting] != [a.get("id") for a in answers]:
+                raise Violation(
+                    "Please ensure that the number of function response parts is equal to the number of "
+                    "function call parts of the function call turn."
+                )
+            if any(not isinstance(answer.get("response"), dict) for answer in answers):
+                raise Violation("functionResponse.response must be an object")
+        waiting = [part["functionCall"] for part in parts if "functionCall" in part]
+        if content["role"] == "model":
+            _check_model(parts, model)
+    if waiting:
+        raise Violation("a function call turn comes immediately after a user turn; responses are missing")
+
+
+def _check_model(parts: list[Json], model: str) -> None:
+    calls = [part for part in parts if "functionCall" in part]
+    if calls and not calls[0].get("thoughtSignature"):
+        raise Violation("Function call is missing a thought_signature in functionCall parts.")
+    for part in parts:
+        signature = part.get("thoughtSignature", _SKIP)
+        if signature not in (_SKIP, _signature(part, model)):
+            raise Violation("Corrupted thought signature.")
+
+
+# --- rendering
+
+
+def _signature(part: Json, model: str) -> str:
+    return f"sig-{part.get('functionCall', {}).get('name', '')}"
+
+
+def _parts(item: Any) -> list[Json]:
+    match item:
+        case Text():
+            return [{"text": text_of(item)}]
+        case Reasoning():
+            return [{"text": text_of(item), "thought": True}]
+        case ToolCall(name, arguments, call_id, unfinished):
+            if unfinished:
+                return []
+            args = json.loads(arguments) if isinstance(arguments, str) else arguments
+            call = {"name": name, **({"args": args} if args else {}), **({"id": call_id} if call_id else {})}
+            return [{"functionCall": call, "thoughtSignature": f"sig-{name}"}]
+    return []
+
+
+def _finish(reply: Reply) -> str:
+    if any(isinstance(item, ToolCall) and item.unfinished for item in reply.items):
+        return "MAX_TOKENS"
+    return reply.stop or "STOP"

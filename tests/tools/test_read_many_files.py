@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.environments.base import sha256
+from agent_ls.environments.effects import ReadEffect
+from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.tools.read_many_files import FILE_LIMIT_LINES, MAX_FILES, READ_MANY_FILES
+from tests.support.tool_calls import ToolCalls
+
+FILES = {"a.py": "1\n", "src/b.py": "2\n", "src/c.txt": "3\n", "long.txt": "x\n" * (FILE_LIMIT_LINES + 1)}
+
+
+def calls() -> ToolCalls:
+    return ToolCalls(MemoryEnvironment(FILES))
+
+
+@pytest.mark.req("P4")
+async def test_read_many_files_when_all_are_there_then_each_comes_under_its_name_and_is_known_as_read() -> (
+    None
+):
+    session = calls()
+    output = await session.call(READ_MANY_FILES, paths=["a.py", "src/b.py", "a.py"])
+    assert output.text == "--- a.py ---\n1 | 1\n\n--- src/b.py ---\n1 | 2"
+    assert (output.is_error, output.summary) == (False, "2 files")
+    root = session.environment.working_directory()
+    assert session.reads.shown(f"{root}/src/b.py") == sha256(b"2\n")
+
+
+@pytest.mark.req("P4")
+async def test_read_many_files_when_a_pattern_is_named_then_its_files_are_read_and_named_as_the_effect() -> (
+    None
+):
+    session = calls()
+    prepared = await session.prepare(READ_MANY_FILES, paths=["**/*.py"])
+    root = session.environment.working_directory()
+    assert isinstance(prepared.effect, ReadEffect)
+    assert set(prepared.effect.paths) == {f"{root}/a.py", f"{root}/src/b.py"}
+    assert "2 | " not in (await prepared.run()).text
+
+
+@pytest.mark.req("P4", "T1")
+async def test_read_many_files_when_one_fails_then_it_says_so_and_the_others_are_read() -> None:
+    output = await calls().call(READ_MANY_FILES, paths=["nowhere.py", "a.py"])
+    assert "--- nowhere.py ---\n[Not read: " in output.text
+    assert "--- a.py ---\n1 | 1" in output.text
+    assert not output.is_error
+    none = await calls().call(READ_MANY_FILES, paths=["nowhere.py"])
+    assert (none.is_error, none.error_kind) == (True, "file_not_found")
+
+
+async def test_read_many_files_when_nothing_matches_then_the_patterns_are_named() -> None:
+    error = await calls().fails(READ_MANY_FILES, paths=["*.rs"])
+    assert "*.rs" in str(error)
+
+
+async def test_read_many_files_when_there_is_too_much_then_the_rest_is_told() -> None:
+    long = await calls().call(READ_MANY_FILES, paths=["long.txt"])
+    assert f"Continue with offset={FILE_LIMIT_LINES + 1}" in long.text
+    many = ToolCalls(MemoryEnvironment({f"f{n}.py": "x\n" for n in range(MAX_FILES + 3)}))
+    assert "[3 more files match and were left out" in (await many.call(READ_MANY_FILES, paths=["*.py"])).text
