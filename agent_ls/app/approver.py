@@ -7,6 +7,7 @@ from dataclasses import replace
 import anyio.to_thread
 
 from agent_ls.app.bounds import PathBounds, real_paths
+from agent_ls.environments.effects import WriteEffect
 from agent_ls.loop.approval import (
     Allowed,
     Answer,
@@ -20,20 +21,24 @@ from agent_ls.loop.approval import (
 )
 from agent_ls.loop.events import ApprovalRequested, ApprovalResolved, RuleOffer
 from agent_ls.loop.restored import Suspended
-from agent_ls.policy.decide import Allow, Ask, Judgement, Mode, Refuse, Situation, judge
+from agent_ls.policy.decide import Allow, Ask, Judgement, Mode, Refuse, ReviewSetting, Situation, judge
 from agent_ls.store.fold import Fold
 
 _WIDTH: dict[ApprovalScope, int] = {"once": 0, "turn": 1, "session": 2}
 
 
 class PolicyApprover:
-    """Judges by mode and grants, and asks at the desk. `mode` may be changed while a session runs.
+    """Judges by mode and grants, and asks at the desk. `mode` and `review` may be changed while a session runs.
 
     What was allowed is told to `bounds`, so that the act is held to it.
     """
 
-    def __init__(self, *, bounds: PathBounds, mode: Mode, desk: ApprovalDesk) -> None:
+    def __init__(
+        self, *, bounds: PathBounds, mode: Mode, desk: ApprovalDesk, review: ReviewSetting = "after"
+    ) -> None:
         self.mode = mode
+        self.review = review
+        self._reviewed_first: set[str] = set()
         self.desk = desk
         self._bounds = bounds
         self._session_grants: frozenset[str] = frozenset()
@@ -41,18 +46,27 @@ class PolicyApprover:
 
     async def decide(self, question: ApprovalQuestion) -> Decision:
         resolved = await anyio.to_thread.run_sync(real_paths, question.effect)
+        # A call keeps the setting that it was judged by: it was not asked about because its hunks are.
+        review = self.review
         situation = Situation(
             mode=self.mode,
             roots=self._bounds.places.roots,
             home=self._bounds.places.home,
             grants=self._grants(question.turn_id),
             resolved=resolved,
+            review=review,
         )
         decision = await self._decided(judge(question.effect, situation), question)
         if isinstance(decision, Allowed):
             call_id, turn_id = question.call_id, question.turn_id
             self._bounds.allowed(question.effect, resolved, call_id=call_id, turn_id=turn_id)
+            if review == "before" and isinstance(question.effect, WriteEffect):
+                self._reviewed_first.add(call_id)
         return decision
+
+    def is_reviewed_first(self, call_id: str) -> bool:
+        """Whether the changes of this call are shown before they are made."""
+        return call_id in self._reviewed_first
 
     async def resume(self, request: ApprovalRequested) -> Decision:
         return await self.desk.wait(request.request_id)

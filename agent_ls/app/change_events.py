@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from agent_ls.loop.events import FileChange, Hunk
@@ -41,12 +43,30 @@ def shown(ledger: FileLedger, hunk: LedgerHunk) -> Hunk:
         end=hunk.end,
         base_lines=hunk.base_lines,
         lines=ledger.lines_of(hunk),
+        link=hunk.link,
     )
 
 
-def maybe_standing(ledger: FileLedger, session_id: str) -> Standing | None:
-    """Where the hunks of a session are in a file, None when it has none there."""
-    hunks = [hunk for hunk in ledger.hunks if hunk.session_id == session_id]
+def proposal_shown(ledger: FileLedger, hunk: LedgerHunk) -> Hunk:
+    """A hunk that stands beside the file. What it would replace is in the current text, so its old range is where
+
+    that is in the accepted one.
+    """
+    open_before = [other for other in ledger.open_hunks if other.end <= hunk.start]
+    shift = sum((it.base_end - it.base_start) - (it.end - it.start) for it in open_before)
+    return replace(
+        shown(ledger, hunk),
+        base_start=max(hunk.start + shift, 0),
+        base_end=max(hunk.end + shift, 0),
+        lines=hunk.agent_lines,
+    )
+
+
+def maybe_standing(
+    ledger: FileLedger, session_id: str, proposed: Sequence[LedgerHunk] = ()
+) -> Standing | None:
+    """Where the hunks of a session are in a file, and those that stand beside it; None when it has none there."""
+    hunks = [hunk for hunk in (*ledger.hunks, *proposed) if hunk.session_id == session_id]
     if not hunks:
         return None
     places = {hunk.id: (hunk.base_start, hunk.base_end, hunk.start, hunk.end) for hunk in hunks}

@@ -15,8 +15,8 @@ import anyio.to_thread
 
 from agent_ls.app.change_events import file_change
 from agent_ls.app.review_desk import ReviewDesk
-from agent_ls.app.reviewed_file import is_text, maybe_bytes, text_of
-from agent_ls.environments.base import Attribution, ExecutionEnvironment
+from agent_ls.app.reviewed_file import Proposal, is_text, maybe_bytes, text_of
+from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileWrite
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.local.commit import sweep
 from agent_ls.loop import event_codec
@@ -24,6 +24,7 @@ from agent_ls.loop.events import FileChange, Hunk, HunkStateChanged, RecordedEve
 from agent_ls.review.agent_edits import agent_edit
 from agent_ls.review.hunks import LedgerHunk
 from agent_ls.review.ledger import Change, FileLedger
+from agent_ls.review.proposals import stand_again
 from agent_ls.review.restore import StoredHunk, restore
 from agent_ls.review.user_edits import user_edit
 from agent_ls.store.journal import NO_FILE, Intent, Place, fingerprint, text_fingerprint
@@ -31,6 +32,8 @@ from agent_ls.store.reader import StoredSession
 from agent_ls.store.sessions import OpenSession
 
 UNSETTLED = "unsettled_change"
+
+_AS_WRITTEN = ("pending", "proposed")
 
 _KINDS = (b'"kind":"file_change"', b'"kind":"hunk_state"')
 
@@ -51,10 +54,14 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`events` belong to the turn that was cut; `changes` are ledgers, each with what is not as it was stored."""
+    """`events` belong to the turn that was cut; `changes` are ledgers, each with what is not as it was stored.
+
+    `proposals` of calls that have ended with their process stand beside files again, and wait for verdicts.
+    """
 
     events: tuple[RecordedEvent, ...] = ()
     changes: tuple[Change, ...] = ()
+    proposals: tuple[Proposal, ...] = ()
 
 
 async def gather(opened: OpenSession, stored: StoredSession, files: ExecutionEnvironment) -> Evidence:
@@ -65,7 +72,7 @@ async def gather(opened: OpenSession, stored: StoredSession, files: ExecutionEnv
 
     def from_store() -> tuple[dict[str, list[StoredHunk]], dict[str, Intent], dict[str, bytes]]:
         hunks = stored_hunks(event.encoded for event in stored.events)
-        wanted = {path: items for path, items in hunks.items() if any(item.hunk.is_open for item in items)}
+        wanted = {path: items for path, items in hunks.items() if any(_awaits(item) for item in items)}
         intents = _unfiled(stored)
         names = {intent.preimage for intent in intents.values()}
         preimages = {name: data for name in names if (data := opened.kept(name)) is not None}
@@ -87,16 +94,20 @@ def find(desk: ReviewDesk, stored: StoredSession, evidence: Evidence) -> Found:
     """What the log and the files come to together, beside the hunks that the desk has of other sessions."""
     events: list[RecordedEvent] = []
     changes: list[Change] = []
+    proposals: list[Proposal] = []
     look = _Look(desk, stored, evidence)
     for path, items in evidence.hunks.items():
         if path in evidence.now:
             ledger, told = look.ledger_and_events(path)
+            found, lost = look.proposals(path)
+            proposals += found
+            ledger = replace(ledger, closed=(*ledger.closed, *lost))
             if items or told:
                 changes.append(Change(ledger, tuple(_not_as_known(ledger, items, desk.ledger(path)))))
             events += told
         elif path in evidence.intents:
             events.append(_unsettled(path, "cannot be read"))
-    return Found(tuple(events), tuple(changes))
+    return Found(tuple(events), tuple(changes), tuple(proposals))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +120,11 @@ class _Look:
         """The ledger as of now, and what is to be told of a write that was under way."""
         now, intent = self.evidence.now[path], self.evidence.intents.get(path)
         as_it_is = self._restored(path, text_of(now))
-        if intent is None or intent.before == fingerprint(now):
+        is_kept = intent is not None and any(
+            item.hunk.state == "proposed" and item.hunk.call_id == intent.call_id
+            for item in self.evidence.hunks[path]
+        )
+        if intent is None or is_kept or intent.before == fingerprint(now):
             return as_it_is, []
         if intent.after != fingerprint(now):
             return as_it_is, [_unsettled(path, "is neither what it was before nor what it was to be")]
@@ -117,6 +132,29 @@ class _Look:
         if not is_text(now) or not is_text(before) or (before is None and intent.before != NO_FILE):
             return as_it_is, [_unsettled(path, "was changed, and what it held before is not known here")]
         return self._filed(path, intent, text_of(before), text_of(now))
+
+    def proposals(self, path: str) -> tuple[list[Proposal], list[LedgerHunk]]:
+        """What stands beside the file again, and hunks that have no place any more."""
+        text = text_of(self.evidence.now[path])
+        places = self._places(path, text)
+        stored = [it.hunk for it in self.evidence.hunks[path] if it.hunk.state == "proposed"]
+        live = self.desk.files.get(path)
+        known = {hunk.id for it in live.proposals for hunk in it.hunks} if live else set()
+        found: list[Proposal] = []
+        lost: list[LedgerHunk] = []
+        for call_id in dict.fromkeys(hunk.call_id for hunk in stored):
+            hunks = [_moved_to(it, places) for it in stored if it.call_id == call_id and it.id not in known]
+            sheet, gone = stand_again(path, hunks, text, places)
+            lost += gone
+            if sheet.hunks:
+                who = Attribution(self.stored.header.session_id, hunks[0].turn_id, call_id)
+                told = {hunk.id: ("proposed", hunk.base_lines, hunk.agent_lines) for hunk in hunks}
+                found.append(Proposal(who, FileWrite(path, None, None), (sheet,), told))
+        return found, lost
+
+    def _places(self, path: str, text: str | None) -> Mapping[str, Place]:
+        standing = self.stored.fold.standings.get(path)
+        return standing.places if standing and standing.text == text_fingerprint(text) else {}
 
     def _filed(
         self, path: str, intent: Intent, before: str | None, now: str | None
@@ -129,9 +167,8 @@ class _Look:
 
     def _restored(self, path: str, text: str | None) -> FileLedger:
         """The session's hunks in this text, with those that other sessions have there."""
-        live, standing = self.desk.ledger(path), self.stored.fold.standings.get(path)
-        places = standing.places if standing and standing.text == text_fingerprint(text) else {}
-        items = self.evidence.hunks[path]
+        live, places = self.desk.ledger(path), self._places(path, text)
+        items = [item for item in self.evidence.hunks[path] if item.hunk.state != "proposed"]
         if live is None:
             return restore(path, [_at(item, places) for item in items], text)
         live = user_edit(live, text).ledger
@@ -146,9 +183,18 @@ class _Look:
 def _at(item: StoredHunk, places: Mapping[str, Place]) -> StoredHunk:
     if item.hunk.id not in places:
         return item
-    base_start, base_end, start, end = places[item.hunk.id]
-    hunk = replace(item.hunk, base_start=base_start, base_end=base_end, start=start, end=end)
-    return StoredHunk(hunk, item.lines, is_placed=True)
+    return StoredHunk(_moved_to(item.hunk, places), item.lines, is_placed=True)
+
+
+def _moved_to(hunk: LedgerHunk, places: Mapping[str, Place]) -> LedgerHunk:
+    if hunk.id not in places:
+        return hunk
+    base_start, base_end, start, end = places[hunk.id]
+    return replace(hunk, base_start=base_start, base_end=base_end, start=start, end=end)
+
+
+def _awaits(item: StoredHunk) -> bool:
+    return item.hunk.is_open or item.hunk.state == "proposed"
 
 
 def _not_as_known(
@@ -208,7 +254,7 @@ def stored_hunks(events: Iterable[bytes]) -> dict[str, list[StoredHunk]]:
                     known = found.setdefault(path, {}).get(hunk.id)
                     # What the agent wrote is what stood there while nobody else had touched it.
                     agent_lines = (
-                        hunk.lines if known is None or hunk.state == "pending" else known.hunk.agent_lines
+                        known.hunk.agent_lines if known and hunk.state not in _AS_WRITTEN else hunk.lines
                     )
                     found[path][hunk.id] = StoredHunk(_ledger_hunk(hunk, agent_lines), hunk.lines)
             case _:
@@ -230,4 +276,5 @@ def _ledger_hunk(hunk: Hunk, agent_lines: tuple[str, ...]) -> LedgerHunk:
         end=hunk.end,
         base_lines=hunk.base_lines,
         agent_lines=agent_lines,
+        link=hunk.link,
     )

@@ -11,12 +11,13 @@ import anyio
 from agent_ls.app.approver import PolicyApprover
 from agent_ls.app.models import make_profile
 from agent_ls.app.notices import Notices
+from agent_ls.app.reviewed_environment import ReviewedEnvironment
 from agent_ls.app.stored import SessionFiles
-from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
 from agent_ls.loop.events import RecordedEvent, State, Title
 from agent_ls.loop.session import AppliesFrom, Session
 from agent_ls.loop.titles import title_of
-from agent_ls.policy.decide import Mode
+from agent_ls.policy.decide import Mode, ReviewSetting
 from agent_ls.store import pages
 from agent_ls.store.journal import Standing
 from agent_ls.store.pages import Page
@@ -33,6 +34,7 @@ class SessionSummary:
     model: str
     effort: str | None
     mode: Mode
+    review: ReviewSetting
     workspace_folder: str
     created: str
     updated: str
@@ -48,7 +50,7 @@ class LiveSession:
         *,
         session: Session,
         desk: PolicyApprover,
-        environment: ExecutionEnvironment,
+        environment: ReviewedEnvironment,
         files: ExecutionEnvironment,
         notices: Notices,
         stored: SessionFiles,
@@ -67,6 +69,16 @@ class LiveSession:
     def emit(self, event: RecordedEvent) -> object:
         return self.session.emit(event)
 
+    async def apply(
+        self, writes: Sequence[FileWrite], attribution: Attribution, *, is_running: bool
+    ) -> Sequence[FileState]:
+        through = None if is_running else self.files
+        return await self.environment.apply(writes, attribution, through)
+
+    @property
+    def is_stopped(self) -> bool:
+        return self.session.is_stopped
+
     def notice(self, text: str) -> None:
         self._notices.post(text)
 
@@ -83,6 +95,7 @@ class LiveSession:
             model=session.profile.model,
             effort=session.config.reasoning_effort,
             mode=self.desk.mode,
+            review=self.desk.review,
             workspace_folder=header.workspace_folder,
             created=header.created,
             updated=self._stored.updated,
@@ -124,6 +137,7 @@ class LiveSession:
         model: str | None = None,
         effort: str | None = None,
         mode: Mode | None = None,
+        review: ReviewSetting | None = None,
     ) -> AppliesFrom:
         """Changes what is given; the answer says from when the slowest of it holds.
 
@@ -141,6 +155,8 @@ class LiveSession:
             config = replace(self.session.config, reasoning_effort=effort or None)
         if mode is not None:
             self.desk.mode = mode
+        if review is not None:
+            self.desk.review = review
         applies: AppliesFrom = "now"
         if profile or config:
             applies = self.session.configure(profile=profile, config=config)
@@ -155,5 +171,6 @@ class LiveSession:
                 "model": self.session.profile.model,
                 "effort": self.session.config.reasoning_effort,
                 "mode": self.desk.mode,
+                "review": self.desk.review,
             }
         )

@@ -18,10 +18,12 @@ import anyio
 
 from agent_ls.app.change_events import action, file_change, maybe_standing, relative_name, shown
 from agent_ls.app.hunk_news import By, HunkNews, Start
+from agent_ls.app.proposal_verdicts import ProposalVerdicts
+from agent_ls.app.proposals import Proposals
 from agent_ls.app.review_notices import gone_notice
 from agent_ls.app.reviewed_file import ReviewedFile, Undoing, is_text, maybe_bytes, text_of, written_as
 from agent_ls.app.verdicts import Asked, Selection, Verdict, Verdicts
-from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState
+from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
 from agent_ls.environments.errors import EnvError
 from agent_ls.loop.events import FileChange, Hunk, HunkStateChanged, RecordedEvent
 from agent_ls.loop.seams import Clock
@@ -48,6 +50,24 @@ class Audience(Protocol):
         """For the log: where its hunks of a file are now."""
         ...
 
+    async def apply(
+        self, writes: Sequence[FileWrite], attribution: Attribution, *, is_running: bool
+    ) -> Sequence[FileState]:
+        """Writes what a person kept of a call's proposals: announced in the log, then committed.
+
+        `is_running`: the call waits for it, and is held to what was judged when it began. Else the call has ended, and
+        what was kept is the person's own act, as an undo is.
+
+        Raises:
+            EnvError: as a commit.
+        """
+        ...
+
+    @property
+    def is_stopped(self) -> bool:
+        """The user has ended the turn. Where a call is cancelled otherwise, the process ends."""
+        ...
+
     @property
     def files(self) -> ExecutionEnvironment:
         """Where undone hunks are written: the session's environment, without the ledger's own wrapper."""
@@ -60,11 +80,12 @@ class ReviewDesk:
     def __init__(self, audience: Callable[[str], Audience | None], *, clock: Clock, start: Start) -> None:
         self.audience = audience
         self._start = start
-        self._news = HunkNews(self._tell, clock, start)
+        self._news = HunkNews(self.tell, clock, start)
         self.files: dict[str, ReviewedFile] = {}
         self._stood: dict[tuple[str, str], Standing] = {}
-        self._verdicts = Verdicts(self)
-        self._texts_changed: Callable[[str], None] = lambda path: None
+        self.proposals = Proposals(self)
+        self._verdicts = Verdicts(self, ProposalVerdicts(self, self.proposals))
+        self.texts_changed: Callable[[str], None] = lambda path: None
         self._writing: Counter[str] = Counter()
         self._written = anyio.Event()
 
@@ -75,7 +96,7 @@ class ReviewDesk:
 
     def document_closed(self, path: str) -> None:
         """The disk is what counts now: a task compares it. What was not saved is `gone`."""
-        if (file := self.files.get(path)) and file.ledger.hunks:
+        if (file := self.files.get(path)) and (file.ledger.hunks or file.proposals):
             self._start(partial(self._look_at_disk, file))
 
     def user_edit(self, path: str, text: str | None) -> None:
@@ -85,6 +106,8 @@ class ReviewDesk:
 
     def agent_edit(self, path: str, before: str | None, after: str | None, attribution: Attribution) -> None:
         """A call's change of a file; told twice for the same call, the second is known already."""
+        if self.proposals.is_landing(path, before or "", after or "", attribution):
+            return
         file = self.files.get(path)
         if file and self.knows_call(path, attribution) and file.ledger.current_text == after:
             return
@@ -94,6 +117,13 @@ class ReviewDesk:
         self._news.flush(path)
         file.recorded.add((attribution.session_id, attribution.call_id))
         self._announce_change(file, before, after, agent_edit(file.ledger, after, attribution), attribution)
+
+    def begin(self, path: str, text: str | None) -> None:
+        """A file that something is proposed for: its text is this one now."""
+        if path in self.files:
+            self.user_edit(path, text)
+        else:
+            self.files[path] = ReviewedFile(open_ledger(path, text))
 
     def undo_applied(self, path: str, before: str, after: str) -> None:
         """An edit that a verdict asked for stands in the document."""
@@ -161,7 +191,7 @@ class ReviewDesk:
 
     def standings(self, session_id: str) -> list[Standing]:
         """Where the hunks of a session are, file by file, if its log does not know: a resume need not look for them."""
-        found = (maybe_standing(file.ledger, session_id) for file in self.files.values())
+        found = (maybe_standing(file.ledger, session_id, _proposed(file)) for file in self.files.values())
         return [it for it in found if it and self._stood.get((session_id, it.path)) != it]
 
     def flush(self) -> None:
@@ -170,7 +200,7 @@ class ReviewDesk:
 
     def watch_texts(self, changed: Callable[[str], None]) -> None:
         """`changed` is told the path of a file whose base or proposed text is another now. It must not raise."""
-        self._texts_changed = changed
+        self.texts_changed = changed
 
     # -- what users ask
 
@@ -182,13 +212,14 @@ class ReviewDesk:
         for name, file in self.files.items():
             if path is not None and name != path:
                 continue
-            hunks = [
-                shown(file.ledger, hunk)
-                for hunk in file.ledger.open_hunks
+            hunks = [shown(file.ledger, hunk) for hunk in file.ledger.open_hunks]
+            chosen = [
+                hunk
+                for hunk in sorted([*hunks, *self.proposals.open_hunks(file)], key=_place)
                 if session_id in (None, hunk.session_id) and turn_id in (None, hunk.turn_id)
             ]
-            if hunks:
-                found[name] = hunks
+            if chosen:
+                found[name] = chosen
         return found
 
     def knows(self, path: str) -> bool:
@@ -202,7 +233,7 @@ class ReviewDesk:
     def proposed_text(self, path: str) -> str | None:
         """What a file with hunks would hold if all that is proposed were kept."""
         file = self.files.get(path)
-        return file.ledger.current_text if file else None
+        return self.proposals.text(file) if file else None
 
     async def review(
         self,
@@ -230,7 +261,9 @@ class ReviewDesk:
 
     async def _look_at_disk(self, file: ReviewedFile) -> None:
         """After a document was closed: what the disk does not have is gone, and the model is told once."""
-        audience = self.maybe_audience(file, {hunk.id for hunk in file.ledger.hunks})
+        beside = [hunk for proposal in file.proposals for hunk in proposal.waiting]
+        owners = dict.fromkeys(hunk.session_id for hunk in (*file.ledger.hunks, *beside))
+        audience = next((found for owner in owners if (found := self.audience(owner))), None)
         if audience is None:
             return
         before = file.ledger.open_hunks
@@ -265,17 +298,20 @@ class ReviewDesk:
         """What is no text has no lines to review: nothing of it is undone by guess."""
         if file := self.files.get(state.path):
             self.turn_page(file, user_edit(file.ledger, None), "agent")
-            del self.files[state.path]
+            if not file.proposals:
+                del self.files[state.path]
         event = FileChange(attribution.call_id, state.path, action(state.before, state.after), 0, 0, "")
-        self._tell(attribution.session_id, event)
+        self.tell(attribution.session_id, event)
 
     # -- inside: telling
 
     def turn_page(self, file: ReviewedFile, change: Change, by: By, comment: str = "") -> None:
         before, file.ledger = file.ledger, change.ledger
         self._news.take(before, change, by, comment)
+        if file.proposals and before.current != change.ledger.current:
+            self.proposals.follow(file)
         if before.base != change.ledger.base:
-            self._texts_changed(change.ledger.path)
+            self.texts_changed(change.ledger.path)
 
     def _announce_change(
         self,
@@ -293,7 +329,7 @@ class ReviewDesk:
         self.turn_page(file, with_fields(change, changed=others), "agent")
         self._record_standing(file, attribution.session_id)
 
-    def _tell(self, session_id: str, event: RecordedEvent) -> None:
+    def tell(self, session_id: str, event: RecordedEvent) -> None:
         if audience := self.audience(session_id):
             audience.emit(event)
         if isinstance(event, HunkStateChanged) and (file := self.files.get(event.path)):
@@ -301,7 +337,10 @@ class ReviewDesk:
 
     def _record_standing(self, file: ReviewedFile, session_id: str) -> None:
         """Beside each event of a hunk: the places of all that the session has in the file have moved with it."""
-        standing, audience = maybe_standing(file.ledger, session_id), self.audience(session_id)
+        standing, audience = (
+            maybe_standing(file.ledger, session_id, _proposed(file)),
+            self.audience(session_id),
+        )
         if standing and audience:
             self._stood[session_id, standing.path] = standing
             audience.stand(standing)
@@ -319,3 +358,12 @@ class ReviewDesk:
         hunks = (*file.ledger.hunks, *file.ledger.closed)
         owners = (hunk.session_id for hunk in hunks if hunk.id in ids)
         return next((found for owner in owners if (found := self.audience(owner))), None)
+
+
+def _proposed(file: ReviewedFile) -> list[LedgerHunk]:
+    """Hunks beside the file that have a place in it."""
+    return [hunk for it in file.proposals for hunk in it.waiting if hunk.state == "proposed"]
+
+
+def _place(hunk: Hunk) -> tuple[int, int]:
+    return hunk.start, hunk.end

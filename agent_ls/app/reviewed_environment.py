@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from agent_ls.app.review_desk import ReviewDesk
@@ -18,14 +19,28 @@ class Journal(Protocol):
 
 
 class ReviewedEnvironment(ForwardingEnvironment):
-    """Open documents are told by the editor host as they change; this tells of all other files."""
+    """Open documents are told by the editor host as they change; this tells of all other files.
 
-    def __init__(self, inner: ExecutionEnvironment, desk: ReviewDesk, journal: Journal) -> None:
+    `is_reviewed_first` says of a call whether its changes are shown before they are made, and wait for verdicts.
+    """
+
+    def __init__(
+        self,
+        inner: ExecutionEnvironment,
+        desk: ReviewDesk,
+        journal: Journal,
+        is_reviewed_first: Callable[[str], bool] = lambda call_id: False,
+    ) -> None:
         super().__init__(inner)
         self._desk = desk
         self._journal = journal
+        self._is_reviewed_first = is_reviewed_first
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
+        audience = self._desk.audience(attribution.session_id)
+        if audience and self._is_reviewed_first(attribution.call_id):
+            named = [replace(write, path=self._absolute(write.path)) for write in writes]
+            return await self._desk.proposals.review_first(named, attribution, audience)
         meant = [self._meant(write) for write in writes]
         await self._journal.announce(meant, attribution)
         with self._desk.writing([state.path for state in meant]):
@@ -35,6 +50,20 @@ class ReviewedEnvironment(ForwardingEnvironment):
                 self._desk.committed(state, attribution)
         return states
 
+    async def apply(
+        self,
+        writes: Sequence[FileWrite],
+        attribution: Attribution,
+        through: ExecutionEnvironment | None = None,
+    ) -> Sequence[FileState]:
+        """Commits what a person kept of proposals; the desk, which asks for it, files it itself."""
+        meant = [self._meant(write) for write in writes]
+        await self._journal.announce(meant, attribution)
+        with self._desk.writing([state.path for state in meant]):
+            return await (through or self.inner).commit(writes, attribution)
+
     def _meant(self, write: FileWrite) -> FileState:
-        path = os.path.normpath(os.path.join(self.working_directory(), write.path))
-        return FileState(path, write.base, write.content)
+        return FileState(self._absolute(write.path), write.base, write.content)
+
+    def _absolute(self, path: str) -> str:
+        return os.path.normpath(os.path.join(self.working_directory(), path))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import anyio
 
 from agent_ls.app.change_events import shown
-from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileWrite
 from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.loop.events import Hunk
+from agent_ls.review.hunks import LedgerHunk, Lines
 from agent_ls.review.ledger import Change, FileLedger
+from agent_ls.review.proposals import Sheet
 from agent_ls.review.verdicts import Decision
 from agent_ls.text import DecodedText, decode, looks_binary
 
@@ -30,18 +34,77 @@ class Undoing:
         return [shown(self.outcome.ledger, hunk) for hunk in self.outcome.changed] if self.outcome else []
 
 
+Call: TypeAlias = tuple[str, str]
+"""Session and call."""
+
+
+@dataclass(slots=True)
+class Proposal:
+    """What a call proposes for a file: the write that it is made of, and that as hunks beside the text of this moment.
+
+    `told` is what clients know of each hunk.
+    """
+
+    attribution: Attribution
+    write: FileWrite
+    sheets: tuple[Sheet, ...]
+    told: Mapping[str, tuple[str, Lines, Lines]] = field(default_factory=dict)
+
+    @property
+    def call(self) -> Call:
+        return (self.attribution.session_id, self.attribution.call_id)
+
+    @property
+    def hunks(self) -> tuple[LedgerHunk, ...]:
+        return tuple(hunk for sheet in self.sheets for hunk in sheet.hunks)
+
+    @property
+    def waiting(self) -> tuple[LedgerHunk, ...]:
+        return tuple(hunk for sheet in self.sheets for hunk in sheet.waiting)
+
+
+@dataclass(slots=True)
+class Landing:
+    """Proposed hunks on their way into a file, after a verdict.
+
+    `sheets` are the proposal's, divided where only lines of a hunk are meant; `lines` are new lines in place of those
+    that a hunk has. `is_done`: they stand in the text; the proposal's sheets were `sheets_before` until then.
+    """
+
+    call: Call
+    proposal: Proposal
+    sheets: tuple[Sheet, ...]
+    ids: frozenset[str]
+    lines: Mapping[str, Lines]
+    comment: str
+    is_done: bool = False
+    sheets_before: tuple[Sheet, ...] = ()
+
+    @property
+    def is_opaque(self) -> bool:
+        return any(sheet.is_opaque for sheet in self.sheets)
+
+
 @dataclass(slots=True)
 class ReviewedFile:
     """`recorded` are the calls, by session and id, whose change of this file is in the ledger.
 
-    `written_as` is its encoding, when last seen. `deciding` is held while a verdict is carried out: one at a time.
+    `proposals` stand beside the file; `decided` remembers the last state of hunks that did. `written_as` is its
+    encoding, when last seen. `deciding` is held while a verdict is carried out: one at a time.
     """
 
     ledger: FileLedger
     recorded: set[tuple[str, str]] = field(default_factory=set)
     undoing: Undoing | None = None
+    proposals: list[Proposal] = field(default_factory=list)
+    landing: Landing | None = None
+    decided: dict[str, str] = field(default_factory=dict)
     written_as: DecodedText = UTF_8
     deciding: anyio.Lock = field(default_factory=anyio.Lock)
+
+    @property
+    def path(self) -> str:
+        return self.ledger.path
 
 
 def text_of(data: bytes | None) -> str | None:

@@ -53,6 +53,7 @@ class Settings(_Section):
     model: str = ""
     effort: str | None = None
     mode: Literal["plan", "ask", "edits", "full"] = "ask"
+    review: Literal["after", "before"] = "after"
     max_turns: int = Field(default=0, ge=0)
     max_tool_rounds_per_input: int = Field(default=0, ge=0)
     default_command_timeout_ms: int = Field(default=10_000, ge=1)

@@ -21,6 +21,7 @@ from agent_ls.review.verdicts import Decision, narrowed, plan
 from agent_ls.text import encode
 
 if TYPE_CHECKING:
+    from agent_ls.app.proposal_verdicts import ProposalVerdicts
     from agent_ls.app.review_desk import Audience, ReviewDesk
 
 TRIES = 3  # a file may change between the look and the write; then it is looked at again
@@ -87,14 +88,19 @@ class Task:
 
 
 class Verdicts:
-    def __init__(self, desk: ReviewDesk) -> None:
+    def __init__(self, desk: ReviewDesk, proposed: ProposalVerdicts) -> None:
         self._desk = desk
+        self._proposed = proposed
 
     async def carry_out(self, selection: Selection, asked: Asked) -> tuple[list[Hunk], list[tuple[str, str]]]:
         """What changed, and what was left alone with the reason."""
         changed: list[Hunk] = []
         refused: dict[str, str] = {}
         found: set[str] = set()
+        for done in await self._proposed.carry_out(self._ids(selection), asked):
+            changed += done.changed
+            refused |= done.refused
+            found |= done.wanted
         for file, ids in self._selected(selection):
             task = Task(ids, asked)
             await self._in_file(file, task)
@@ -106,18 +112,20 @@ class Verdicts:
         refused |= {id_: self._why_closed(id_) for id_ in sorted(wanted - settled)}
         return changed, list(refused.items())
 
-    def _selected(self, chosen: Selection) -> list[tuple[ReviewedFile, frozenset[str]]]:
-        """Hunks by file. A stale one has to be named: it is only put aside by who looked at it."""
+    def _ids(self, chosen: Selection) -> set[str]:
         hunks_by_path = self._desk.open_hunks(
             session_id=chosen.session_id, path=chosen.path, turn_id=chosen.turn_id
         )
-        wanted = None if chosen.hunk_ids is None else set(chosen.hunk_ids)
+        ids = {hunk.id for hunks in hunks_by_path.values() for hunk in hunks}
+        return ids if chosen.hunk_ids is None else ids & set(chosen.hunk_ids)
+
+    def _selected(self, chosen: Selection) -> list[tuple[ReviewedFile, frozenset[str]]]:
+        """Hunks by file. A stale one has to be named: it is only put aside by who looked at it."""
+        wanted, named = self._ids(chosen), set(chosen.hunk_ids or ())
         selected = []
-        for path, file in self._desk.files.items():
-            ids = {hunk.id for hunk in hunks_by_path.get(path, ()) if wanted is None or hunk.id in wanted}
-            ids |= {
-                hunk.id for hunk in file.ledger.closed if hunk.state == "stale" and hunk.id in (wanted or ())
-            }
+        for file in self._desk.files.values():
+            ids = {hunk.id for hunk in file.ledger.open_hunks if hunk.id in wanted}
+            ids |= {hunk.id for hunk in file.ledger.closed if hunk.state == "stale" and hunk.id in named}
             if ids:
                 selected.append((file, frozenset(ids)))
         return selected
@@ -224,6 +232,8 @@ class Verdicts:
 
     def _why_closed(self, hunk_id: str) -> str:
         for file in self._desk.files.values():
+            if state := file.decided.get(hunk_id):
+                return f"it is {state} already"
             if hunk := file.ledger.find(hunk_id):
                 if hunk.state == "stale":
                     return STALE

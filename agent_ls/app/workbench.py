@@ -34,6 +34,7 @@ from agent_ls.app.mentions import Mentions
 from agent_ls.app.models import WALKTHROUGH, Models, make_profile
 from agent_ls.app.notices import Notices
 from agent_ls.app.prompts import SessionPrompts
+from agent_ls.app.proposal_notes import STILL_WAITS
 from agent_ls.app.review_desk import ReviewDesk
 from agent_ls.app.reviewed_environment import ReviewedEnvironment
 from agent_ls.app.settings import Settings
@@ -56,7 +57,7 @@ from agent_ls.loop.ids import SessionId, new_id
 from agent_ls.loop.restored import Restored
 from agent_ls.loop.session import Session
 from agent_ls.loop.titles import plain
-from agent_ls.policy.decide import Mode
+from agent_ls.policy.decide import Mode, ReviewSetting
 from agent_ls.store.errors import SessionLockedError
 from agent_ls.store.layout import SessionSummary as StoredSummary
 from agent_ls.store.log import Header
@@ -130,6 +131,7 @@ class Workbench:
         model: str | None = None,
         effort: str | None = None,
         mode: Mode | None = None,
+        review: ReviewSetting | None = None,
         title: str | None = None,
     ) -> LiveSession:
         """
@@ -149,7 +151,14 @@ class Workbench:
         config = self._config(effort if effort is not None else self.settings.effort)
         with _closed_on_failure(opened):
             live = self._assemble(
-                opened, header, profile.id, profile.model, config, mode or self.settings.mode, None
+                opened,
+                header,
+                profile.id,
+                profile.model,
+                config,
+                mode or self.settings.mode,
+                review or self.settings.review,
+                None,
             )
             live.remember()
             self._start(live, opened)
@@ -239,6 +248,7 @@ class Workbench:
             *((answer.provider, answer.model) if answer else chosen),
             self._config(known.get("effort", self.settings.effort)),
             _mode(known.get("mode"), self.settings.mode),
+            "before" if known.get("review", self.settings.review) == "before" else "after",
             restored,
         )
         live.desk.restore(stored.fold, suspended)
@@ -248,6 +258,10 @@ class Workbench:
         live.session.start()  # now, so that who opened it is told of it whole
         for change in found.changes:
             self.review.adopt(change)
+        for proposal in found.proposals:
+            self.review.proposals.stand(proposal, "editor")
+        if found.proposals and STILL_WAITS not in stored.fold.notices:
+            live.notice(STILL_WAITS)
         return live
 
     def _local(self, folder: str) -> LocalEnvironment:
@@ -275,17 +289,19 @@ class Workbench:
         model: str,
         config: SessionConfig,
         mode: Mode,
+        review: ReviewSetting,
         restored: Restored | None,
     ) -> LiveSession:
         local = self._local(header.workspace_folder)
         files = self._files(local)
         stored = SessionFiles(opened, header)
         bounds = PathBounds(places_of(header.workspace_folder))
-        environment = ReviewedEnvironment(BoundedEnvironment(files, bounds), self.review, stored)
         untold = opened.stored.fold.notices if opened.stored else ()
         notices = Notices(opened.recorder.notice, untold)
         asking = ApprovalDesk(lambda event: session.emit(event), lambda: session.is_stopped)
-        desk = PolicyApprover(bounds=bounds, mode=mode, desk=asking)
+        desk = PolicyApprover(bounds=bounds, mode=mode, desk=asking, review=review)
+        bounded = BoundedEnvironment(files, bounds)
+        environment = ReviewedEnvironment(bounded, self.review, stored, desk.is_reviewed_first)
         session = Session(
             session_id=SessionId(header.session_id),
             profile=make_profile(provider, model),
@@ -364,6 +380,7 @@ class Workbench:
             model=header.model,
             effort=None,
             mode=self.settings.mode,
+            review=self.settings.review,
             workspace_folder=header.workspace_folder,
             created=header.created,
             updated=stored.updated,

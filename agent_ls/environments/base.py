@@ -106,11 +106,15 @@ class FileWrite:
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A file before and after a commit; None is "did not exist". `path` is absolute."""
+    """A file before and after a commit; None is "did not exist". `path` is absolute.
+
+    `note` is what a person decided who saw the change before it was made, for the model; "" when nothing is to be said.
+    """
 
     path: str
     before: bytes | None
     after: bytes | None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,6 +108,7 @@ async def _open(bench: Workbench, options: ExecOptions) -> LiveSession:
     if options.resume:
         live = await bench.open_session(options.resume)
         live.desk.mode = MODES[options.approve]
+        live.desk.review = "after"  # nobody is there to decide about hunks
         return live
     return await bench.new_session(
         workspace_folder=str(options.folder),
@@ -115,6 +116,7 @@ async def _open(bench: Workbench, options: ExecOptions) -> LiveSession:
         model=options.model or None,
         effort=options.effort or None,
         mode=MODES[options.approve],
+        review="after",
     )
 
 

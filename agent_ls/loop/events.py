@@ -219,7 +219,8 @@ class Hunk:
     """A hunk as clients see it. Line ranges are [start, end), from 0: `base_*` in what the user has accepted,
 
     `start`/`end` in the current text. `base_lines` and `lines` hold the lines with their endings.
-    `what`: `content`, or the whole file was created or deleted.
+    `what`: `content`, or the whole file was created or deleted. Of a `proposed` hunk `lines` are what it would put in
+    place of [start, end). Hunks with the same `link` are decided together.
     """
 
     id: str
@@ -235,6 +236,7 @@ class Hunk:
     end: int
     base_lines: tuple[str, ...]
     lines: tuple[str, ...]
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ The table of PROTOCOL, "Review and permission are two settings", read from the t
 
     reads inside the roots                          allow, all modes
     plan                                            refuse every other effect
-    edits of ordinary files inside the roots        allow in `edits` and `full`; `ask` asks once a session
+    edits of ordinary files inside the roots        allow in `edits` and `full`, and where they are reviewed before
+                                                    they are made; else `ask` asks once a session
     commands                                        allow in `full` when nothing of them is never-silent
     everything else                                 ask
 
@@ -30,6 +31,7 @@ from agent_ls.policy.places import Places
 from agent_ls.policy.rules import never_silent
 
 Mode: TypeAlias = Literal["plan", "ask", "edits", "full"]
+ReviewSetting: TypeAlias = Literal["after", "before"]
 Scope: TypeAlias = Literal["turn", "session"]
 
 EDITS_RULE = "edits"
@@ -69,7 +71,7 @@ class Situation:
     """What is known besides the effect.
 
     `roots` and `home` as in Places. `resolved` maps each path of the effect to its real path. `grants` are ids of
-    rules that the user stored and that still hold.
+    rules that the user stored and that still hold. `review` before: edits are shown hunk by hunk before they are made.
     """
 
     mode: Mode
@@ -77,6 +79,7 @@ class Situation:
     home: str
     grants: frozenset[str] = frozenset()
     resolved: Mapping[str, str] = field(default_factory=dict)
+    review: ReviewSetting = "after"
 
     @property
     def places(self) -> Places:
@@ -131,6 +134,8 @@ def _judge_write(paths: Sequence[str], deletes: bool, situation: Situation) -> J
         return Ask(f"{outside} is outside the workspace")
     if sensitive := _sensitive(paths, situation):
         return Ask(f"{sensitive} configures tools that run by themselves")
+    if situation.review == "before":
+        return Allow("each change is asked about as a hunk before it is made")
     if deletes:
         return Ask("it deletes a file")
     if situation.mode in ("edits", "full") or EDITS_RULE in situation.grants:

@@ -9,7 +9,7 @@ States (PROTOCOL, Edits: the ledger):
     stale     no longer to be told apart from other changes, so that it cannot be undone by itself
     kept      accepted; final
     undone    taken back by a verdict; final: a redo in the editor after it is the user's own text
-    proposed  not in the text yet (review "before"); no function here makes it
+    proposed  not in the text yet: it stands beside the ledger (review "before", proposals.py)
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ class LedgerHunk:
 
     Lines count from 0 and keep their endings. `agent_lines` is what the agent wrote; what stands there now is
     `FileLedger.lines_of(hunk)`. `what` create and delete are about the whole file, and their ranges cover it.
-    For a hunk that is kept, undone or stale the ranges are those it had last.
+    For a hunk that is kept, undone or stale the ranges are those it had last. Hunks with the same `link` belong
+    together: both ends of a move.
     """
 
     id: str
@@ -59,6 +60,7 @@ class LedgerHunk:
     end: int
     base_lines: Lines
     agent_lines: Lines
+    link: str = ""
 
     @property
     def is_open(self) -> bool:

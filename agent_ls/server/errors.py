@@ -8,7 +8,6 @@ RequestError
     InvalidParamsError        the parameters do not fit the method
     UnknownMethodError        no such message
     StartError                the server could not be put together
-    UnsupportedSettingError   a choice that this version does not have
     NotNegotiatedError        the client did not announce that it can take what it asks for
     KeyReusedError            one clientKey for two different requests
     NotOpenError              a session that is not live in this process
@@ -131,14 +130,6 @@ class StartError(RequestError):
 
     def __init__(self) -> None:
         super().__init__("agent-ls could not start its sessions")
-
-
-class UnsupportedSettingError(RequestError):
-    kind = "unsupported"
-
-    def __init__(self, what: str, hint: str) -> None:
-        super().__init__(f"{what} is not supported by this version")
-        self.hint = hint
 
 
 class NotNegotiatedError(RequestError):

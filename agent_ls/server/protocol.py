@@ -425,7 +425,11 @@ class ApproveResult(Wire):
 
 
 class HunkInfo(Wire):
-    """Ranges are lines [start, end) from 0. `newRange` is in the current text, `oldRange` in the accepted one."""
+    """Ranges are lines [start, end) from 0. `newRange` is in the current text, `oldRange` in the accepted one.
+
+    Of a `proposed` hunk `newLines` are what it would put in place of `newRange`. Hunks with the same `link` are decided
+    together.
+    """
 
     id: str
     session_id: str
@@ -437,6 +441,7 @@ class HunkInfo(Wire):
     new_range: tuple[int, int]
     old_lines: tuple[str, ...]
     new_lines: tuple[str, ...]
+    link: str | None = None
 
 
 class FileHunks(Wire):
@@ -449,7 +454,7 @@ class FileHunks(Wire):
 
 
 class Hunks(Params):
-    """Open hunks (pending, edited), all or those of one session, file or turn."""
+    """Hunks that wait for a verdict, all or those of one session, file or turn."""
 
     method: ClassVar[str] = "agent/hunks"
     session_id: str | None = None

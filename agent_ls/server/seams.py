@@ -13,7 +13,7 @@ from agent_ls.loop.events import ApprovalRequested, ApprovalResolved, Hunk
 from agent_ls.loop.items import Item
 from agent_ls.loop.session import Session
 from agent_ls.server.editor_host import DocumentListener
-from agent_ls.server.protocol import Mode, State
+from agent_ls.server.protocol import Mode, ReviewSetting, State
 
 if TYPE_CHECKING:
     from agent_ls.app.models import ModelChoice, ProviderChoice
@@ -38,6 +38,8 @@ class Summary(Protocol):
     def effort(self) -> str | None: ...
     @property
     def mode(self) -> Mode: ...
+    @property
+    def review(self) -> ReviewSetting: ...
     @property
     def workspace_folder(self) -> str: ...
     @property
@@ -91,7 +93,13 @@ class Live(Protocol):
         ...
 
     async def configure(
-        self, *, provider: str | None, model: str | None, effort: str | None, mode: Mode | None
+        self,
+        *,
+        provider: str | None,
+        model: str | None,
+        effort: str | None,
+        mode: Mode | None,
+        review: ReviewSetting | None,
     ) -> AppliesFrom: ...
 
 
@@ -227,6 +235,7 @@ class Bench(Protocol):
         model: str | None,
         effort: str | None,
         mode: Mode | None,
+        review: ReviewSetting | None,
         title: str | None,
     ) -> Live: ...
 

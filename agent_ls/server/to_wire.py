@@ -61,6 +61,7 @@ def session_info(summary: Summary, session: Session | None) -> wire.SessionInfo:
         model=summary.model,
         effort=summary.effort,
         mode=summary.mode,
+        review=summary.review,
         workspace_folder=to_lsp.uri(summary.workspace_folder),
         created=summary.created,
         updated=summary.updated,
@@ -102,6 +103,7 @@ def hunk(hunk: Hunk) -> wire.HunkInfo:
         new_range=(hunk.start, hunk.end),
         old_lines=hunk.base_lines,
         new_lines=hunk.lines,
+        link=hunk.link or None,
     )
 
 

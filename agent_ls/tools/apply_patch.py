@@ -17,7 +17,7 @@ from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolErro
 from agent_ls.tools.freshness import demand_current, is_current, stale
 from agent_ls.tools.missing import nearest
 from agent_ls.tools.paths import absolute, shown_path
-from agent_ls.tools.planned import commit, effect_of, landed_notes
+from agent_ls.tools.planned import as_decided, commit, effect_of, landed_notes
 from agent_ls.tools.refusals import refused
 from agent_ls.tools.summary import one_line
 
@@ -44,6 +44,8 @@ async def prepare(arguments: ApplyPatchArguments, context: ToolContext) -> Prepa
 
     async def run() -> ToolOutput:
         states = await commit(writes, context) if writes else ()
+        if decided := as_decided(states, context):
+            return decided
         notes = [*_remarks(change_set), *landed_notes(writes, states, context)]
         return ToolOutput(change_set.summary() + "\n".join(notes), files=states)
 

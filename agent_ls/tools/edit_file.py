@@ -18,7 +18,7 @@ from agent_ls.tools.excerpt import excerpt
 from agent_ls.tools.freshness import demand_read, is_current, stale
 from agent_ls.tools.missing import file_not_found
 from agent_ls.tools.paths import absolute, shown_path
-from agent_ls.tools.planned import commit, effect_of, landed_notes
+from agent_ls.tools.planned import as_decided, commit, effect_of, landed_notes
 from agent_ls.tools.refusals import refused
 from agent_ls.tools.summary import one_line
 
@@ -61,6 +61,8 @@ async def prepare(arguments: EditFileArguments, context: ToolContext) -> Prepare
 
     async def run() -> ToolOutput:
         states = await commit((write,), context)
+        if decided := as_decided(states, context):
+            return decided
         return ToolOutput(_told(edit, landed_notes((write,), states, context), states), files=states)
 
     return Prepared(effect_of((change,), context.environment), run)

@@ -13,7 +13,7 @@ from agent_ls.patch.hunks import Action, FileChange
 from agent_ls.patch.splice import text_hunks
 from agent_ls.patch.unified import change_diff, is_text
 from agent_ls.text import decode
-from agent_ls.tools.base import ToolContext
+from agent_ls.tools.base import ToolContext, ToolOutput
 from agent_ls.tools.paths import absolute, shown_path
 
 
@@ -42,6 +42,27 @@ async def commit(writes: Sequence[FileWrite], context: ToolContext) -> tuple[Fil
         if write.content is not None:
             context.reads.show(write.path, sha256(write.content), write.content)
     return tuple(states)
+
+
+def as_decided(states: Sequence[FileState], context: ToolContext) -> ToolOutput | None:
+    """What a person made of a change that he saw before it was made; None when it is as it was proposed.
+
+    The model knows these files then: it is told what of them is other than before.
+    """
+    if not any(state.note for state in states):
+        return None
+    for state in states:
+        if state.after is not None:
+            context.reads.show(state.path, sha256(state.after), state.after)
+    whole = [
+        f"{shown_path(state.path, context.environment)}: changed as you proposed."
+        for state in states
+        if not state.note and state.before != state.after
+    ]
+    text = "\n\n".join([*(state.note for state in states if state.note), *whole])
+    if all(state.before == state.after for state in states):
+        return ToolOutput(text, is_error=True, error_kind="permission_denied", summary="refused by the user")
+    return ToolOutput(text, files=tuple(states), summary="changed by the user's verdicts")
 
 
 def landed_notes(writes: Sequence[FileWrite], states: Sequence[FileState], context: ToolContext) -> list[str]:

@@ -13,7 +13,7 @@ from agent_ls.text import decode, encode, line_ending, looks_binary, split_lines
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
 from agent_ls.tools.freshness import demand_current
 from agent_ls.tools.paths import absolute, shown_path
-from agent_ls.tools.planned import commit, effect_of, landed_notes, whole_file_change
+from agent_ls.tools.planned import as_decided, commit, effect_of, landed_notes, whole_file_change
 from agent_ls.tools.summary import one_line
 
 
@@ -37,6 +37,8 @@ async def prepare(arguments: WriteFileArguments, context: ToolContext) -> Prepar
 
     async def run() -> ToolOutput:
         states = await commit((write,), context)
+        if decided := as_decided(states, context):
+            return decided
         notes = landed_notes((write,), states, context)
         return ToolOutput("\n".join([_told(arguments, name, current, content), *notes]), files=states)
 

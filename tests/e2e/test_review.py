@@ -113,3 +113,71 @@ async def test_a_document_that_is_none_is_told_so(uri: str, kind: str, tmp_path:
         with pytest.raises(ResponseError) as refused:
             await server.client.request("workspace/textDocumentContent", {"uri": uri})
         assert refused.value.data["kind"] == kind and refused.value.data["hint"]
+
+
+@pytest.mark.req("H6", "H7", "T4")
+@pytest.mark.parametrize("name", ["vscode", "neovim"])
+async def test_with_review_before_the_file_is_changed_by_verdicts_only(name: str, tmp_path: Path) -> None:
+    project = copy_sample_project(tmp_path / "project")
+    cart = project / "shop" / "cart.py"
+    async with server_process() as server, anyio.create_task_group() as tasks:
+        editor = Editor(server.client, name)
+        await editor.start(project)
+        tasks.start_soon(editor.approve_all)
+        tasks.start_soon(editor.do_as_asked)
+        document = await editor.open(cart)
+        before = document.source
+        session_id = await editor.new_session(review="before")
+        await editor.submit(session_id, TASK)
+        told = await server.client.event("hunk_state")
+        assert {hunk["state"] for hunk in told["data"]["hunks"]} == {"proposed"}
+        assert document.source == before and told["data"]["uri"] == cart.as_uri()
+
+        await editor.type(cart, 0, "# mine\n")
+        (pending,) = (await editor.subscribe(session_id))["pending"]["hunks"]
+        hunk = pending["hunks"][0]
+        assert document.source.splitlines(keepends=True)[slice(*hunk["newRange"])] == hunk["oldLines"]
+        proposed = await content(editor, "proposed", cart)
+        assert proposed != document.source and proposed.startswith("# mine\n")
+
+        while not any(event["kind"] == "processing_end" for event in server.client.events):
+            files = (await server.client.request("agent/hunks", {"sessionId": session_id}))["files"]
+            for file in files:
+                ids = [hunk["id"] for hunk in file["hunks"]]
+                review = {"clientKey": new_key(), "hunkIds": ids, "verdict": "keep"}
+                await server.client.request("agent/review", review)
+        assert document.source.startswith("# mine\n") and "".join(hunk["newLines"]) in document.source
+        changes = [event["data"] for event in server.client.events if event["kind"] == "file_change"]
+        assert changes and all(change["hunks"] == [] for change in changes)
+        asked = [event for event in server.client.events if event["kind"] == "approval_requested"]
+        assert {event["data"]["tool"] for event in asked} <= {"shell"}
+        tasks.cancel_scope.cancel()
+
+
+@pytest.mark.req("R4", "R5", "H6")
+async def test_proposed_hunks_survive_a_kill_of_the_server(tmp_path: Path) -> None:
+    project = copy_sample_project(tmp_path / "project")
+    env = {"AGENT_LS_STATE_DIR": str(tmp_path / "state")}
+    async with server_process(env=env) as server, anyio.create_task_group() as tasks:
+        editor = Editor(server.client)
+        await editor.start(project)
+        tasks.start_soon(editor.approve_all)
+        session_id = await editor.new_session(review="before")
+        await editor.submit(session_id, TASK)
+        told = await server.client.event("hunk_state")
+        server.process.kill()
+        tasks.cancel_scope.cancel()
+    async with server_process(env=env) as server:
+        editor = Editor(server.client)
+        await editor.start(project)
+        again = await editor.subscribe(session_id)
+        (file,) = again["pending"]["hunks"]
+        assert again["session"]["review"] == "before"
+        ids = [hunk["id"] for hunk in file["hunks"]]
+        assert ids == [hunk["id"] for hunk in told["data"]["hunks"]]
+        result = await server.client.request(
+            "agent/review", {"clientKey": new_key(), "hunkIds": ids, "verdict": "keep"}
+        )
+        assert {hunk["state"] for hunk in result["changed"]} == {"kept"} and result["refused"] == []
+        written = await anyio.Path(project / "shop" / "cart.py").read_text()
+        assert "".join(file["hunks"][0]["newLines"]) in written

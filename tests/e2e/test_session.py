@@ -254,7 +254,6 @@ PARAMS_ERRORS: list[tuple[str, dict[str, Any] | None, str]] = [
     ("agent/subscribe", {"sessionId": "../../etc/passwd"}, "unknown_session"),
     ("agent/newSession", {"clientKey": "k1", "provider": "nobody"}, "bad_choice"),
     ("agent/newSession", {"clientKey": "k2", "workspaceFolder": "file:///no/such/folder"}, "bad_choice"),
-    ("agent/newSession", {"clientKey": "k3", "review": "before"}, "unsupported"),
     ("agent/newSession", {"clientKey": "k4", "mode": "reckless"}, "invalid_params"),
     ("agent/review", {"clientKey": "k", "verdict": "keep"}, "ambiguous_selection"),
     (

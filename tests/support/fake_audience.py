@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeVar
 
-from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.app.reviewed_environment import ReviewedEnvironment
+from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
 from agent_ls.loop.events import FileChange, HunkStateChanged, RecordedEvent
 from agent_ls.store.journal import Standing
 
@@ -17,11 +19,19 @@ class FakeAudience:
         self.files = files
         self.events: list[RecordedEvent] = []
         self.notices: list[str] = []
+        self.environment: ReviewedEnvironment | None = None
+        self.is_stopped = True
         self.standings: list[Standing] = []
 
     def emit(self, event: RecordedEvent) -> object:
         self.events.append(event)
         return None
+
+    async def apply(
+        self, writes: Sequence[FileWrite], attribution: Attribution, *, is_running: bool
+    ) -> Sequence[FileState]:
+        assert self.environment
+        return await self.environment.apply(writes, attribution)
 
     def notice(self, text: str) -> None:
         self.notices.append(text)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Any
+
+import anyio
+import anyio.lowlevel
 
 from agent_ls.app.review_desk import ReviewDesk
 from agent_ls.app.reviewed_environment import ReviewedEnvironment
-from agent_ls.environments.base import Attribution, FileWrite
+from agent_ls.environments.base import Attribution, FileState, FileWrite
 from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.editor_host import LineEdit, OpenDocument
+from agent_ls.environments.errors import EnvError
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.loop.events import Hunk
 from tests.support.fake_audience import FakeAudience
@@ -17,6 +23,7 @@ from tests.support.fake_clock import FakeClock
 from tests.support.fake_editor_host import FakeEditorHost
 
 ROOT = "/project"
+DEADLINE_S = 30
 
 
 class SilentJournal:
@@ -47,6 +54,25 @@ class ToldHost(FakeEditorHost):
         self.desk.user_edit(path, text)
 
 
+@dataclass
+class ProposedCall:
+    """A call that waits for verdicts; `states` are what its commit gave."""
+
+    states: list[FileState] = field(default_factory=list)
+    error: EnvError | None = None
+    over: anyio.Event = field(default_factory=anyio.Event)
+
+    @property
+    def note(self) -> str:
+        return "\n".join(state.note for state in self.states)
+
+    async def ends(self) -> None:
+        with anyio.fail_after(DEADLINE_S):
+            await self.over.wait()
+        if self.error:
+            raise self.error
+
+
 class Review:
     """`sessions` are live; take one out and it is closed. Tasks of the desk wait in `tasks` until `run_tasks`."""
 
@@ -65,7 +91,11 @@ class Review:
         self.session("s1")
 
     def session(self, session_id: str) -> FakeAudience:
-        return self.sessions.setdefault(session_id, FakeAudience(session_id, self.files))
+        audience = self.sessions.setdefault(session_id, FakeAudience(session_id, self.files))
+        audience.environment = ReviewedEnvironment(
+            self.files, self.desk, SilentJournal(), lambda call_id: call_id.startswith("before")
+        )
+        return audience
 
     @property
     def s1(self) -> FakeAudience:
@@ -82,6 +112,44 @@ class Review:
         data = content.encode() if isinstance(content, str) else content
         who = Attribution(session, turn, f"call{self._calls}")
         await environment.commit([FileWrite(path, data, base)], who)
+
+    @asynccontextmanager
+    async def proposed(
+        self,
+        *writes: tuple[str, str | bytes | None],
+        session: str = "s1",
+        moves: Mapping[str, str] | None = None,
+    ) -> AsyncIterator[ProposedCall]:
+        """A call with review before, from when its hunks are told; leaving it interrupts the call."""
+        self._calls += 1
+        environment = self.session(session).environment
+        assert environment
+        proposed = []
+        for name, content in writes:
+            path = self.path(name)
+            base = await self.files.read_bytes(path) if await self.files.file_exists(path) else None
+            data = content.encode() if isinstance(content, str) else content
+            source = (moves or {}).get(name)
+            proposed.append(FileWrite(path, data, base, self.path(source) if source else ""))
+        call = ProposedCall()
+        who = Attribution(session, "t1", f"before{self._calls}")
+
+        async def commit() -> None:
+            try:
+                call.states = list(await environment.commit(proposed, who))
+            except EnvError as error:
+                call.error = error
+            finally:
+                call.over.set()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(commit)
+            with anyio.fail_after(DEADLINE_S):
+                while not call.over.is_set() and len(self.hunks()) < 1:
+                    await anyio.lowlevel.checkpoint()
+                await anyio.wait_all_tasks_blocked()
+            yield call
+            group.cancel_scope.cancel()
 
     def path(self, name: str) -> str:
         return f"{ROOT}/{name}"

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from agent_ls.server import protocol as wire
 from agent_ls.server import to_wire
 from agent_ls.server.context import Context
-from agent_ls.server.errors import NotNegotiatedError, UnsupportedSettingError
+from agent_ls.server.errors import InvalidParamsError, NotNegotiatedError
 from agent_ls.server.features.review import pending_hunks
 from agent_ls.server.jsonrpc import RawJson
 from agent_ls.server.rpc import route
@@ -24,23 +24,16 @@ log = logging.getLogger(__name__)
 
 
 async def new_session(context: Context, params: wire.NewSession) -> wire.SessionResult:
-    _demand_review_after(params.review)
     live = await context.bench.new_session(
         workspace_folder=context.folder(params.workspace_folder),
         provider=params.provider,
         model=params.model,
         effort=params.effort,
         mode=params.mode,
+        review=params.review,
         title=params.title,
     )
     return wire.SessionResult(session=context.session_info(live))
-
-
-def _demand_review_after(review: wire.ReviewSetting | None) -> None:
-    if review == "before":
-        raise UnsupportedSettingError(
-            "review before an edit is applied", 'use "after": edits can be undone one by one'
-        )
 
 
 async def sessions(context: Context, params: wire.Sessions) -> wire.SessionsResult:
@@ -125,10 +118,13 @@ async def unsubscribe(context: Context, params: wire.Unsubscribe) -> wire.Empty:
 
 
 async def configure(context: Context, params: wire.Configure) -> wire.ConfigureResult:
-    _demand_review_after(params.review)
     live = context.live(params.session_id)
     applies_from = await live.configure(
-        provider=params.provider, model=params.model, effort=params.effort, mode=params.mode
+        provider=params.provider,
+        model=params.model,
+        effort=params.effort,
+        mode=params.mode,
+        review=params.review,
     )
     return wire.ConfigureResult(session=context.session_info(live), applies_from=applies_from)
 

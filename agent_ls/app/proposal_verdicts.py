@@ -1,0 +1,236 @@
+"""What a person decides about proposed hunks, carried out.
+
+What is kept is written at once, as an edit like any other: announced in the log, held to the session's bounds, believed
+when the text shows it. Hunks of one call that are kept together are written together, all or nothing; linked ones
+(both ends of a move) always are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from dataclasses import replace as with_fields
+from typing import TYPE_CHECKING
+
+from agent_ls.app.change_events import action
+from agent_ls.app.proposal_notes import Judged, orphan_notice
+from agent_ls.app.reviewed_file import Call, Landing, Proposal, ReviewedFile, text_of
+from agent_ls.environments.base import FileWrite
+from agent_ls.environments.errors import EnvError, StaleFileError
+from agent_ls.loop.events import FileChange, Hunk
+from agent_ls.review.proposals import Sheet, divided, text_with, with_lines
+from agent_ls.review.verdicts import replacement_lines
+from agent_ls.text import encode
+
+if TYPE_CHECKING:
+    from agent_ls.app.proposals import Proposals
+    from agent_ls.app.review_desk import Audience, ReviewDesk
+    from agent_ls.app.verdicts import Asked
+
+TRIES = 3  # a file may change between the look and the write; then it is looked at again
+
+CLOSED_SESSION = "its session is closed; open it again to decide about its changes"
+DOES_NOT_FIT = (
+    "the lines that it changes were rewritten: undo it, and the agent is told so; or put the lines back as they were, "
+    "then keep it"
+)
+LINKED = "it belongs to the move of a file, which is kept or undone as a whole"
+KEEPS_CHANGING = "something else keeps changing the file; try again when it is done"
+
+
+@dataclass(slots=True)
+class Task:
+    """A verdict on hunks of one call: what was `wanted`, and what came of it."""
+
+    call: Call
+    wanted: frozenset[str]
+    asked: Asked
+    refused: dict[str, str] = field(default_factory=dict)
+    judged: list[Judged] = field(default_factory=list)
+    changed: list[Hunk] = field(default_factory=list)
+
+    @property
+    def open_ids(self) -> frozenset[str]:
+        return self.wanted - self.refused.keys()
+
+
+class ProposalVerdicts:
+    def __init__(self, desk: ReviewDesk, proposals: Proposals) -> None:
+        self._desk = desk
+        self._proposals = proposals
+
+    async def carry_out(self, ids: Collection[str], asked: Asked) -> list[Task]:
+        """One task for each call that has some of these hunks, or hunks that are linked to them."""
+        tasks = [Task(call, wanted, asked) for call, wanted in self._by_call(ids).items()]
+        for task in tasks:
+            audience = self._desk.audience(task.call[0])
+            if audience is None:
+                task.refused = dict.fromkeys(task.wanted, CLOSED_SESSION)
+                continue
+            async with AsyncExitStack() as locks:
+                for file, _ in sorted(self._concerned(task), key=lambda it: it[0].path):
+                    await locks.enter_async_context(file.deciding)
+                try:
+                    await (self._keep if asked.verdict == "keep" else self._undo)(task, audience)
+                except EnvError as error:
+                    task.refused |= dict.fromkeys(task.open_ids, str(error))
+            if task.judged and not self._proposals.is_waiting(task.call):
+                audience.notice(orphan_notice(task.judged, audience.files.working_directory()))
+        return tasks
+
+    async def _undo(self, task: Task, audience: Audience) -> None:
+        for file, proposal in self._concerned(task):
+            sheets, ids = self._divided(proposal, task)
+            proposal.sheets = sheets
+            hunks = [hunk for hunk in proposal.waiting if hunk.id in ids]
+            judged = [
+                Judged(file.path, self._proposals.shown(file, hunk), "undone", comment=task.asked.comment)
+                for hunk in hunks
+            ]
+            self._proposals.close(file, proposal, ids, "undone", "user", task.asked.comment)
+            self._note(file, proposal, judged, task)
+
+    async def _keep(self, task: Task, audience: Audience) -> None:
+        """
+        Raises:
+            EnvError: a file cannot be read or written; then nothing was.
+        """
+        for _ in range(TRIES):
+            contents = {
+                file.path: await self._desk.catch_up(file, audience.files)
+                for file, _ in self._concerned(task)
+            }
+            self._refuse_unfit(task)
+            landings = [it for it in self._landings(task) if it[1].ids]
+            if not landings:
+                return
+            try:
+                await self._write(landings, contents, task, audience)
+            except StaleFileError:
+                continue
+            for file, landing in landings:
+                self._note(file, landing.proposal, self._kept(file, landing, task), task)
+                self._proposals.tidy(file)
+            self._proposals.end_if_decided(task.call)
+            return
+        task.refused |= dict.fromkeys(task.open_ids, KEEPS_CHANGING)
+
+    def _refuse_unfit(self, task: Task) -> None:
+        hunks = [hunk for _, it in self._concerned(task) for hunk in it.waiting if hunk.id in task.wanted]
+        unfit = {hunk.link for hunk in hunks if hunk.state == "stale" and hunk.link}
+        for hunk in hunks:
+            if hunk.state == "stale" or hunk.link in unfit:
+                task.refused[hunk.id] = DOES_NOT_FIT
+
+    def _landings(self, task: Task) -> list[tuple[ReviewedFile, Landing]]:
+        """What is to be written, file by file."""
+        landings = []
+        for file, proposal in self._concerned(task):
+            sheets, ids = self._divided(proposal, task)
+            lines = {}
+            if task.asked.replacement is not None:
+                hunks = [hunk for sheet in sheets for hunk in sheet.hunks if hunk.id in ids]
+                text = file.ledger.current or ()
+                lines = {
+                    hunk.id: replacement_lines(
+                        task.asked.replacement, hunk.agent_lines or hunk.base_lines, text or hunk.agent_lines
+                    )
+                    for hunk in hunks
+                }
+            landings.append((file, Landing(task.call, proposal, sheets, ids, lines, task.asked.comment)))
+        return landings
+
+    def _divided(self, proposal: Proposal, task: Task) -> tuple[tuple[Sheet, ...], frozenset[str]]:
+        """The proposal's sheets, and the ids in them of what is decided: hunks, or the lines of one."""
+        ids = task.open_ids & {hunk.id for hunk in proposal.waiting}
+        if task.asked.lines is None or not ids:
+            return proposal.sheets, ids
+        (id_,) = ids
+        sheets = list(proposal.sheets)
+        at, hunk = next((k, hunk) for k, it in enumerate(sheets) for hunk in it.hunks if hunk.id == id_)
+        try:
+            if hunk.link:
+                raise ValueError(LINKED)
+            sheets[at], chosen = divided(sheets[at], id_, *task.asked.lines)
+        except ValueError as error:
+            task.refused[id_] = str(error)
+            return proposal.sheets, frozenset()
+        return tuple(sheets), frozenset((chosen,))
+
+    async def _write(
+        self,
+        landings: list[tuple[ReviewedFile, Landing]],
+        contents: Mapping[str, bytes | None],
+        task: Task,
+        audience: Audience,
+    ) -> None:
+        """
+        Raises:
+            StaleFileError: a file has changed since `contents` were read. EnvError: one cannot be written.
+        """
+        writes = [_write_of(file, landing, contents[file.path]) for file, landing in landings]
+        who = landings[0][1].proposal.attribution
+        for file, landing in landings:
+            file.landing = landing
+        try:
+            is_running = self._proposals.is_waiting(task.call)
+            states = await audience.apply(writes, who, is_running=is_running)
+            for (file, landing), state in zip(landings, states, strict=True):
+                if not landing.is_done:
+                    self._proposals.land(file, landing, text_of(state.before), text_of(state.after))
+                if landing.is_opaque:
+                    what = action(state.before, state.after)
+                    audience.emit(FileChange(who.call_id, file.path, what, 0, 0, ""))
+        finally:
+            for file, _ in landings:
+                file.landing = None
+
+    def _kept(self, file: ReviewedFile, landing: Landing, task: Task) -> list[Judged]:
+        hunks = [hunk for sheet in landing.sheets for hunk in sheet.hunks if hunk.id in landing.ids]
+        asked = task.asked
+        return [
+            Judged(file.path, self._proposals.shown(file, hunk), "kept", asked.replacement, asked.comment)
+            for hunk in hunks
+        ]
+
+    def _note(self, file: ReviewedFile, proposal: Proposal, judged: list[Judged], task: Task) -> None:
+        ids = {it.hunk.id for it in judged}
+        task.judged += judged
+        told = ids | (task.open_ids if ids else frozenset())  # of a hunk that was divided, what is left too
+        task.changed += [self._proposals.shown(file, hunk) for hunk in proposal.hunks if hunk.id in told]
+        for it in judged:
+            self._proposals.judge(proposal, it)
+
+    def _by_call(self, ids: Collection[str]) -> dict[Call, frozenset[str]]:
+        """Hunks that wait, of these ids and linked to them, by call."""
+        proposals = [it for file in self._desk.files.values() for it in file.proposals]
+        found: dict[Call, frozenset[str]] = {}
+        for call in dict.fromkeys(proposal.call for proposal in proposals):
+            hunks = [hunk for it in proposals if it.call == call for hunk in it.waiting]
+            links = {hunk.link for hunk in hunks if hunk.id in ids and hunk.link}
+            if own := frozenset(hunk.id for hunk in hunks if hunk.id in ids or hunk.link in links):
+                found[call] = own
+        return found
+
+    def _concerned(self, task: Task) -> list[tuple[ReviewedFile, Proposal]]:
+        found = self._proposals.of_call(task.call)
+        return [it for it in found if task.wanted & {hunk.id for hunk in it[1].waiting}]
+
+
+def _write_of(file: ReviewedFile, landing: Landing, data: bytes | None) -> FileWrite:
+    """The write that puts the landing's hunks into a file that holds `data`."""
+    write = landing.proposal.write
+    if landing.is_opaque:
+        if data != write.base:
+            raise StaleFileError(file.path)
+        return write
+    sheets = [with_lines(sheet, landing.lines) for sheet in landing.sheets]
+    hunks = [hunk for sheet in sheets for hunk in sheet.hunks if hunk.id in landing.ids]
+    text = text_with(file.ledger.current_text, hunks)
+    if text is None:
+        return FileWrite(file.path, None, data)
+    # What the tool wrote is in the encoding that it chose; what is put together here, in that of the file.
+    as_meant = write.content is not None and text == text_of(write.content)
+    content = write.content if as_meant else encode(with_fields(file.written_as, text=text))
+    return FileWrite(file.path, content, data, write.mode_from)

@@ -1,0 +1,371 @@
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.app.proposal_verdicts import DOES_NOT_FIT
+from agent_ls.environments.base import Attribution, FileWrite
+from agent_ls.environments.errors import StaleFileError
+from agent_ls.loop.events import FileChange, HunkStateChanged
+from tests.support.review import Review
+
+LINES = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n"
+EDITED = LINES.replace("two", "TWO").replace("seven", "SEVEN")
+
+
+def fresh(*, is_open: bool = False) -> Review:
+    review = Review({"a.py": LINES})
+    if is_open:
+        review.opens("a.py", LINES)
+    return review
+
+
+def text(review: Review, name: str = "a.py") -> str:
+    document = review.host.open_document(review.path(name))
+    return document.text if document else review.text(name)
+
+
+@pytest.mark.req("H6")
+@pytest.mark.parametrize("is_open", [False, True], ids=["file on disk", "open document"])
+async def test_nothing_is_made_until_it_is_kept(is_open: bool) -> None:
+    review = fresh(is_open=is_open)
+    async with review.proposed(("a.py", EDITED)) as call:
+        first, last = review.hunks()
+        assert (first.state, first.start, first.end, first.lines) == ("proposed", 1, 2, ("TWO\n",))
+        assert text(review) == LINES == review.desk.base_text(review.path("a.py"))
+        assert review.desk.proposed_text(review.path("a.py")) == EDITED
+        assert await review.decides("keep", hunk_ids=[first.id]) == (["kept"], {})
+        assert text(review) == LINES.replace("two", "TWO") == review.desk.base_text(review.path("a.py"))
+        assert not call.over.is_set()
+        assert await review.decides("keep", hunk_ids=[last.id]) == (["kept"], {})
+        await call.ends()
+    assert text(review) == EDITED and call.note == "" and review.hunks() == []
+    assert review.s1.states == [("proposed", "proposed"), ("kept",), ("kept",)]
+    assert [change.hunks for change in review.s1.of(FileChange)] == [(), ()]
+    assert review.s1.notices == []
+
+
+@pytest.mark.req("H6")
+@pytest.mark.parametrize(
+    "selection", [{"session_id": "s1"}, {"turn_id": "t1"}, {"path": "/project/a.py"}], ids=str
+)
+@pytest.mark.parametrize(("verdict", "after"), [("keep", EDITED), ("undo", LINES)])
+async def test_a_selection_is_decided_as_a_whole(selection: dict[str, str], verdict: str, after: str) -> None:
+    review = fresh()
+    async with review.proposed(("a.py", EDITED)) as call:
+        states, refused = await review.decides(verdict, **selection)
+        assert len(states) == 2 and refused == {}
+        await call.ends()
+    assert text(review) == after
+
+
+@pytest.mark.req("H6")
+async def test_what_was_kept_and_what_was_refused_is_told_with_what_stands_now() -> None:
+    review = fresh()
+    async with review.proposed(("a.py", EDITED)) as call:
+        first, last = review.hunks()
+        await review.decides("undo", hunk_ids=[first.id], comment="keep it quiet")
+        await review.decides("keep", hunk_ids=[last.id])
+        await call.ends()
+    assert text(review) == LINES.replace("seven", "SEVEN")
+    (state,) = call.states
+    assert state.before == LINES.encode() and state.after == text(review).encode()
+    assert "kept 1 of its 2 parts" in call.note and "The user says: keep it quiet" in call.note
+    assert "-two\n+TWO" in call.note.split("What was changed")[0]
+    assert "+SEVEN" in call.note.split("What was changed")[1]
+
+
+@pytest.mark.req("H6")
+async def test_a_change_that_is_refused_is_told_as_refused() -> None:
+    review = fresh()
+    async with review.proposed(("a.py", EDITED)) as call:
+        await review.decides("undo", session_id="s1", comment="not now")
+        await call.ends()
+    assert "refused your change of a.py" in call.note and "not now" in call.note
+    assert call.states[0].before == call.states[0].after
+    assert review.s1.of(FileChange) == []
+
+
+@pytest.mark.req("H6")
+@pytest.mark.parametrize("is_open", [False, True], ids=["file on disk", "open document"])
+async def test_a_text_of_ones_own_is_written_and_told(is_open: bool) -> None:
+    review = fresh(is_open=is_open)
+    async with review.proposed(("a.py", LINES.replace("two", "TWO"))) as call:
+        (hunk,) = review.hunks()
+        await review.decides("keep", hunk_ids=[hunk.id], replacement="mine\n")
+        await call.ends()
+    assert text(review) == LINES.replace("two", "mine")
+    assert "Instead:\nmine" in call.note and "+TWO" in call.note and "+mine" in call.note
+
+
+@pytest.mark.req("H6")
+@pytest.mark.parametrize("is_open", [False, True], ids=["file on disk", "open document"])
+async def test_lines_of_a_hunk_are_kept_and_the_rest_waits(is_open: bool) -> None:
+    review = fresh(is_open=is_open)
+    async with review.proposed(("a.py", LINES.replace("two\n", "TWO\nTWO-b\nTWO-c\n"))) as call:
+        (hunk,) = review.hunks()
+        changed, _ = await review.desk.review(verdict="keep", hunk_ids=[hunk.id], lines=(0, 2))
+        assert sorted(it.state for it in changed) == ["kept", "proposed"]
+        assert text(review) == LINES.replace("two\n", "TWO\nTWO-b\n") and not call.over.is_set()
+        (rest,) = review.hunks()
+        assert (rest.id, rest.lines, rest.start) == (hunk.id, ("TWO-c\n",), 3)
+        await review.decides("keep", hunk_ids=[rest.id])
+        await call.ends()
+    assert text(review) == LINES.replace("two\n", "TWO\nTWO-b\nTWO-c\n")
+
+
+@pytest.mark.req("H6")
+async def test_lines_of_a_hunk_are_refused_and_the_rest_waits() -> None:
+    review = fresh()
+    async with review.proposed(("a.py", LINES.replace("two\n", "TWO\nTWO-b\nTWO-c\n"))) as call:
+        (hunk,) = review.hunks()
+        await review.decides("undo", hunk_ids=[hunk.id], lines=(1, 2))
+        await review.decides("keep", session_id="s1")
+        await call.ends()
+    assert text(review) == LINES.replace("two\n", "TWO\nTWO-c\n")
+
+
+@pytest.mark.req("H6")
+async def test_typing_elsewhere_moves_what_is_proposed() -> None:
+    review = fresh(is_open=True)
+    async with review.proposed(("a.py", EDITED)) as call:
+        review.types("a.py", f"mine\n{LINES}")
+        assert [(hunk.start, hunk.state) for hunk in review.hunks()] == [(2, "proposed"), (7, "proposed")]
+        await review.decides("keep", session_id="s1")
+        await call.ends()
+    assert text(review) == f"mine\n{EDITED}" == review.desk.base_text(review.path("a.py"))
+
+
+@pytest.mark.req("H6")
+async def test_typing_at_the_moment_of_the_edit_is_kept() -> None:
+    review = fresh(is_open=True)
+    async with review.proposed(("a.py", EDITED)) as call:
+        review.host.typing[review.path("a.py")] = [lambda now: f"mine\n{now}"]
+        assert await review.decides("keep", session_id="s1") == (["kept", "kept"], {})
+        await call.ends()
+    assert text(review) == f"mine\n{EDITED}"
+
+
+@pytest.mark.req("H6")
+async def test_a_place_that_the_user_rewrote_is_stale_until_he_puts_it_back() -> None:
+    review = fresh(is_open=True)
+    async with review.proposed(("a.py", EDITED)) as call:
+        first, _ = review.hunks()
+        review.types("a.py", LINES.replace("two", "2"))
+        assert [hunk.state for hunk in review.hunks()] == ["stale", "proposed"]
+        assert await review.decides("keep", hunk_ids=[first.id]) == ([], {first.id: DOES_NOT_FIT})
+        review.types("a.py", LINES)
+        assert [hunk.state for hunk in review.hunks()] == ["proposed", "proposed"]
+        review.types("a.py", LINES.replace("two", "2"))
+        states, refused = await review.decides("keep", session_id="s1")
+        assert states == ["kept"] and refused == {first.id: DOES_NOT_FIT}
+        assert not call.over.is_set()
+        assert await review.decides("undo", hunk_ids=[first.id]) == (["undone"], {})
+        await call.ends()
+    assert text(review) == LINES.replace("two", "2").replace("seven", "SEVEN")
+    assert "kept 1 of its 2 parts" in call.note
+
+
+@pytest.mark.req("H6")
+async def test_a_change_that_the_user_makes_himself_counts_as_kept() -> None:
+    review = fresh(is_open=True)
+    async with review.proposed(("a.py", LINES.replace("two", "TWO"))) as call:
+        review.types("a.py", LINES.replace("two", "TWO"))
+        await call.ends()
+    assert review.s1.states[-1] == ("kept",)
+
+
+@pytest.mark.req("H6")
+async def test_closed_without_saving_the_disk_counts_and_opened_again_the_buffer() -> None:
+    review = fresh(is_open=True)
+    async with review.proposed(("a.py", EDITED)) as call:
+        review.types("a.py", LINES.replace("two", "2"))
+        assert [hunk.state for hunk in review.hunks()] == ["stale", "proposed"]
+        review.closes("a.py")
+        await review.run_tasks()
+        assert [hunk.state for hunk in review.hunks()] == ["proposed", "proposed"]
+        review.opens("a.py", f"mine\n{LINES}")
+        assert [hunk.start for hunk in review.hunks()] == [2, 7]
+        await review.decides("keep", session_id="s1")
+        await call.ends()
+    assert text(review) == f"mine\n{EDITED}"
+
+
+@pytest.mark.req("H6")
+async def test_the_users_undo_of_what_he_kept_is_his_own_change() -> None:
+    review = fresh(is_open=True)
+    async with review.proposed(("a.py", EDITED)) as call:
+        first, last = review.hunks()
+        await review.decides("keep", hunk_ids=[first.id])
+        review.types("a.py", LINES)
+        assert [hunk.id for hunk in review.hunks()] == [last.id]
+        await review.decides("keep", hunk_ids=[last.id])
+        await call.ends()
+    assert text(review) == LINES.replace("seven", "SEVEN") == review.desk.base_text(review.path("a.py"))
+
+
+@pytest.mark.req("H6")
+async def test_an_interrupt_drops_what_waits_and_tells_of_what_was_kept() -> None:
+    review = fresh()
+    async with review.proposed(("a.py", EDITED)):
+        first, _ = review.hunks()
+        await review.decides("keep", hunk_ids=[first.id])
+    assert review.hunks() == [] and review.s1.states[-1] == ("gone",)
+    assert text(review) == LINES.replace("two", "TWO")
+    assert "1 made" in review.s1.notices[0]
+
+
+@pytest.mark.req("H6", "R4")
+async def test_when_the_process_ends_what_waits_stays_and_the_verdict_is_told_later() -> None:
+    review = fresh()
+    review.s1.is_stopped = False
+    async with review.proposed(("a.py", EDITED)):
+        first, last = review.hunks()
+    assert review.s1.notices == []
+    assert [hunk.state for hunk in review.hunks()] == ["proposed", "proposed"]
+    await review.decides("keep", hunk_ids=[first.id])
+    await review.decides("undo", hunk_ids=[last.id], comment="no")
+    assert text(review) == LINES.replace("two", "TWO")
+    assert "1 made, 0 refused" in review.s1.notices[0]
+    assert "0 made, 1 refused" in review.s1.notices[1] and "The user says: no" in review.s1.notices[1]
+
+
+@pytest.mark.req("H6")
+async def test_new_and_deleted_files_are_proposed_as_a_whole() -> None:
+    review = Review({"old.py": "old\n"})
+    async with review.proposed(("new.py", "new\n"), ("old.py", None)) as call:
+        new, old = review.hunks()
+        assert (new.what, old.what) == ("create", "delete")
+        assert not review.exists("new.py") and review.exists("old.py")
+        await review.decides("keep", hunk_ids=[new.id])
+        assert review.text("new.py") == "new\n"
+        await review.decides("undo", hunk_ids=[old.id])
+        await call.ends()
+    assert review.exists("old.py")
+    assert "refused your change of old.py" in call.note
+
+
+@pytest.mark.req("H6")
+@pytest.mark.parametrize(("verdict", "moved"), [("keep", True), ("undo", False)])
+async def test_both_ends_of_a_move_are_decided_together(verdict: str, moved: bool) -> None:
+    review = Review({"old.py": "old\n"})
+    writes = (("new.py", "old\nmore\n"), ("old.py", None))
+    async with review.proposed(*writes, moves={"new.py": "old.py"}) as call:
+        one, other = review.hunks()
+        assert one.link == other.link != ""
+        states, refused = await review.decides(verdict, hunk_ids=[one.id])
+        assert len(states) == 2 and refused == {}
+        await call.ends()
+    assert review.exists("new.py") == moved and review.exists("old.py") != moved
+
+
+@pytest.mark.req("H6")
+async def test_a_move_whose_source_changed_fits_at_neither_end() -> None:
+    review = Review({"old.py": "old\n"})
+    review.opens("old.py", "old\n")
+    writes = (("new.py", "old\n"), ("old.py", None))
+    async with review.proposed(*writes, moves={"new.py": "old.py"}) as call:
+        hunks = review.hunks()
+        review.types("old.py", "mine\n")
+        states, refused = await review.decides("keep", hunk_ids=[hunks[0].id])
+        assert states == [] and refused == {hunk.id: DOES_NOT_FIT for hunk in hunks}
+        assert not call.over.is_set()
+    assert text(review, "old.py") == "mine\n"
+
+
+@pytest.mark.req("H6")
+async def test_what_is_no_text_is_kept_or_refused_as_a_whole() -> None:
+    review = Review({"a.bin": b"\0old"})
+    async with review.proposed(("a.bin", b"\0new")) as call:
+        (hunk,) = review.hunks()
+        assert hunk.lines == () and review.bytes("a.bin") == b"\0old"
+        await review.decides("keep", hunk_ids=[hunk.id])
+        await call.ends()
+    assert review.bytes("a.bin") == b"\0new"
+
+
+@pytest.mark.req("H6")
+async def test_files_kept_together_are_written_together_or_not_at_all() -> None:
+    review = Review({"a.py": LINES, "b.py": LINES})
+    for name in ("a.py", "b.py"):
+        review.opens(name, LINES)
+    async with review.proposed(("a.py", EDITED), ("b.py", EDITED)) as call:
+        review.host.refusals[review.path("b.py")] = "it is read only"
+        states, refused = await review.decides("keep", session_id="s1")
+        assert states == [] and len(refused) == 4 and "read only" in next(iter(refused.values()))
+        assert text(review) == LINES and {hunk.state for hunk in review.hunks()} == {"proposed"}
+        assert not call.over.is_set()
+        del review.host.refusals[review.path("b.py")]
+        states, refused = await review.decides("keep", session_id="s1")
+        assert len(states) == 4 and refused == {}
+        await call.ends()
+    assert text(review, "a.py") == text(review, "b.py") == EDITED
+
+
+@pytest.mark.req("H6")
+async def test_the_encoding_of_the_file_is_kept() -> None:
+    review = Review({"a.py": "\ufeffone\r\ntwo\r\n".encode("utf-16-le")})
+    content = "\ufeffONE\r\ntwo\r\nthree\r\n".encode("utf-16-le")
+    async with review.proposed(("a.py", content)) as call:
+        first, last = review.hunks()
+        await review.decides("keep", hunk_ids=[last.id])
+        assert review.bytes("a.py") == "\ufeffone\r\ntwo\r\nthree\r\n".encode("utf-16-le")
+        await review.decides("undo", hunk_ids=[first.id])
+        await call.ends()
+
+
+async def test_a_change_that_does_not_fit_any_more_is_told_before_anyone_is_asked() -> None:
+    review = fresh(is_open=True)
+    review.types("a.py", LINES.replace("two", "2"))
+    write = FileWrite(review.path("a.py"), EDITED.encode(), LINES.encode())
+    assert review.s1.environment
+    with pytest.raises(StaleFileError):
+        await review.s1.environment.commit([write], Attribution("s1", "t1", "before9"))
+    assert review.hunks() == []
+
+
+@pytest.mark.req("H6")
+async def test_hunks_of_another_session_stay_pending_beside_what_is_kept() -> None:
+    review = fresh()
+    review.session("s2")
+    await review.agent_writes("a.py", LINES.replace("four", "FOUR"), session="s2")
+    async with review.proposed(("a.py", EDITED.replace("four", "FOUR"))) as call:
+        await review.decides("keep", session_id="s1")
+        await call.ends()
+    assert text(review) == EDITED.replace("four", "FOUR")
+    (pending,) = review.hunks()
+    assert (pending.session_id, pending.state, pending.lines) == ("s2", "pending", ("FOUR\n",))
+    assert review.desk.base_text(review.path("a.py")) == EDITED
+
+
+async def test_old_ranges_are_places_in_the_accepted_text() -> None:
+    review = fresh()
+    review.session("s2")
+    await review.agent_writes("a.py", f"new\nnew\n{LINES}", session="s2")
+    async with review.proposed(("a.py", f"new\nnew\n{LINES.replace('seven', 'SEVEN')}")):
+        proposed = next(hunk for hunk in review.hunks() if hunk.session_id == "s1")
+        assert (proposed.base_start, proposed.start) == (6, 8)
+
+
+@pytest.mark.req("H6")
+async def test_a_verdict_on_what_is_decided_says_so() -> None:
+    review = fresh()
+    async with review.proposed(("a.py", EDITED)):
+        first, _ = review.hunks()
+        await review.decides("keep", hunk_ids=[first.id])
+        assert await review.decides("undo", hunk_ids=[first.id]) == ([], {first.id: "it is kept already"})
+
+
+@pytest.mark.req("H6")
+async def test_an_editor_that_does_not_show_the_edit_has_not_got_it() -> None:
+    review = fresh(is_open=True)
+    async with review.proposed(("a.py", LINES.replace("two", "TWO"))) as call:
+        (hunk,) = review.hunks()
+        review.host.refusals[review.path("a.py")] = "its text never showed the edit"
+        states, refused = await review.decides("keep", hunk_ids=[hunk.id])
+        assert states == [] and "never showed" in refused[hunk.id]
+        assert [it.state for it in review.hunks()] == ["proposed"]
+        assert not [e for e in review.s1.of(HunkStateChanged) if e.by == "user"]
+        # It turns up late: the user sees what he wanted, and nothing is left to decide.
+        review.types("a.py", LINES.replace("two", "TWO"))
+        await call.ends()
+    assert review.s1.states[-1] == ("kept",)

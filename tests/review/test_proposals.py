@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_ls.patch.rebase import Merged, rebase
+from agent_ls.review.proposals import Sheet, decided, divided, landed, moved, propose, text_with
+from agent_ls.text import split_lines
+from tests.support.ledger_checks import Call
+
+AUTHOR = Call("c1")
+
+
+def text(letters: str | None) -> str | None:
+    """One line for each letter."""
+    return None if letters is None else "".join(f"{letter}\n" for letter in letters)
+
+
+def letters(lines: str | None) -> str | None:
+    return None if lines is None else lines.replace("\n", "")
+
+
+def sheet(old: str | None, new: str | None) -> Sheet:
+    return propose("/a", text(old), text(new), AUTHOR)
+
+
+def states(found: Sheet) -> list[str]:
+    return [hunk.state for hunk in found.hunks]
+
+
+def places(found: Sheet) -> list[tuple[int, int]]:
+    return [(hunk.start, hunk.end) for hunk in found.hunks]
+
+
+# The states of two hunks (b and e are to become B and E), and their places, beside what the user made of the text.
+@pytest.mark.req("H6")
+@pytest.mark.parametrize(
+    ("typed", "expected", "at"),
+    [
+        ("abcdef", ["proposed", "proposed"], [(1, 2), (4, 5)]),
+        ("xxabcdef", ["proposed", "proposed"], [(3, 4), (6, 7)]),
+        ("abxxcdef", ["proposed", "proposed"], [(1, 2), (6, 7)]),
+        ("axcdef", ["stale", "proposed"], [(1, 2), (4, 5)]),
+        ("acdef", ["stale", "proposed"], [(1, 1), (3, 4)]),
+        ("aBcdef", ["kept", "proposed"], [(1, 2), (4, 5)]),
+        ("xyz", ["stale", "stale"], [(0, 3), (0, 3)]),
+    ],
+)
+def test_what_the_user_types_moves_proposals_or_makes_them_stale(
+    typed: str, expected: list[str], at: list[tuple[int, int]]
+) -> None:
+    beside = moved(sheet("abcdef", "aBcdEf"), text(typed))
+    assert (states(beside), places(beside)) == (expected, at)
+
+
+@pytest.mark.req("H6")
+def test_a_stale_proposal_is_proposed_again_when_its_place_is_put_back() -> None:
+    first = sheet("abcdef", "aBcdEf")
+    assert moved(moved(first, text("axcdef")), text("abcdef")) == first
+
+
+@pytest.mark.req("H6")
+@pytest.mark.parametrize(
+    ("old", "new", "now", "state"),
+    [
+        (None, "ab", None, "proposed"),
+        (None, "ab", "ab", "kept"),
+        (None, "ab", "x", "stale"),
+        ("ab", None, "ab", "proposed"),
+        ("ab", None, "abx", "stale"),
+        ("ab", None, None, "kept"),
+        ("ab", "aB", None, "stale"),
+    ],
+)
+def test_proposals_about_a_whole_file(old: str | None, new: str | None, now: str | None, state: str) -> None:
+    beside = moved(moved(sheet(old, new), text("other")), text(now))
+    assert states(beside) == [state]
+
+
+@pytest.mark.req("H6")
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_kept_one_by_one_in_any_order_it_is_the_whole_change(order: tuple[int, int]) -> None:
+    current = text("abcdef")
+    sheets: tuple[Sheet, ...] = (sheet("abcdef", "aBBcdf"),)
+    ids = [hunk.id for hunk in sheets[0].hunks]
+    for n in order:
+        (own,) = [it for it in sheets if ids[n] in {hunk.id for hunk in it.waiting}]
+        after = text_with(current, [hunk for hunk in own.waiting if hunk.id == ids[n]])
+        sheets = tuple(part for it in sheets for part in landed(it, [ids[n]], after))
+        current = after
+    assert letters(current) == "aBBcdf"
+    assert {hunk.state for it in sheets for hunk in it.hunks} == {"kept"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "chosen", "after", "rest"),
+    [
+        ("", "ABC", (1, 2), "xBy", "xABCy"),
+        ("", "ABC", (0, 1), "xAy", "xABCy"),
+        ("", "ABC", (2, 3), "xCy", "xABCy"),
+        ("abc", "ABC", (1, 2), "xaBcy", "xABCy"),
+        ("a", "ABC", (0, 2), "xABy", "xABCy"),
+        ("abcd", "AB", (1, 2), "xaBy", "xABy"),
+    ],
+)
+@pytest.mark.req("H6")
+def test_lines_of_a_proposal_are_kept_alone_and_the_rest_can_be_kept_after_them(
+    old: str, new: str, chosen: tuple[int, int], after: str, rest: str
+) -> None:
+    first = sheet(f"x{old}y", f"x{new}y")
+    (hunk,) = first.hunks
+    parted, id_ = divided(first, hunk.id, *chosen)
+    written = text_with(text(f"x{old}y"), [it for it in parted.hunks if it.id == id_])
+    assert letters(written) == after
+    sheets = landed(parted, [id_], written)
+    waiting = [it for found in sheets for it in found.waiting]
+    assert letters(text_with(written, waiting)) == rest
+    assert hunk.id in {it.id for it in waiting}
+
+
+@pytest.mark.req("H6")
+@pytest.mark.parametrize(
+    ("old", "new", "chosen", "rest"),
+    [("", "ABC", (1, 2), "xACy"), ("abc", "ABC", (1, 2), "xAbCy"), ("a", "ABC", (1, 3), "xAy")],
+)
+def test_lines_of_a_proposal_are_refused_alone(
+    old: str, new: str, chosen: tuple[int, int], rest: str
+) -> None:
+    first = sheet(f"x{old}y", f"x{new}y")
+    parted, id_ = divided(first, first.hunks[0].id, *chosen)
+    left = decided(parted, [id_], "undone")
+    assert letters(text_with(text(f"x{old}y"), left.waiting)) == rest
+
+
+@pytest.mark.parametrize(("old", "new"), [(None, "ab"), ("ab", None)])
+def test_a_whole_file_is_not_divided(old: str | None, new: str | None) -> None:
+    first = sheet(old, new)
+    with pytest.raises(ValueError, match="as one"):
+        divided(first, first.hunks[0].id, 0, 1)
+
+
+lines = st.lists(st.sampled_from("abcdxyz"), max_size=8).map("".join)
+
+
+@pytest.mark.req("H6", "T3")
+@given(old=lines, new=lines, typed=lines)
+def test_what_fits_beside_the_typing_is_what_a_merge_makes_of_it(old: str, new: str, typed: str) -> None:
+    if old == new:
+        return
+    beside = moved(sheet(old, new), text(typed))
+    merged = rebase(*(split_lines(text(it) or "") for it in (old, new, typed)))
+    assert isinstance(merged, Merged) == ("stale" not in states(beside))
+    if isinstance(merged, Merged):
+        assert text_with(text(typed), beside.waiting) == "".join(merged.lines)
+
+
+@given(old=lines, new=lines, order=st.randoms())
+def test_any_order_of_keeping_comes_to_the_whole_change(old: str, new: str, order: object) -> None:
+    if old == new:
+        return
+    sheets: tuple[Sheet, ...] = (sheet(old, new),)
+    current = text(old)
+    while waiting := [hunk for it in sheets for hunk in it.waiting]:
+        hunk = order.choice(waiting)  # type: ignore[attr-defined]
+        after = text_with(current, [hunk])
+        sheets = tuple(
+            part
+            for it in sheets
+            for part in (landed(it, [hunk.id], after) if hunk in it.hunks else (moved(it, after),))
+        )
+        current = after
+    assert current == text(new)
