@@ -7,7 +7,7 @@ from dataclasses import replace
 import anyio.to_thread
 
 from agent_ls.app.bounds import PathBounds, real_paths
-from agent_ls.environments.effects import WriteEffect
+from agent_ls.environments.effects import CommandEffect, WriteEffect
 from agent_ls.loop.approval import (
     Allowed,
     Answer,
@@ -118,6 +118,10 @@ class PolicyApprover:
                 return Allowed()
             case Refuse(reason):
                 return Denied(reason)
+            case Ask(rules=rules) if rules and question.is_users_own and _is_command(question):
+                # It was asked because of the mode, and the person who was asked wrote it. What is never silent has no
+                # rules: that is asked about like any other.
+                return Allowed(asked=True)
             case Ask(reason, rules):
                 offers = tuple(RuleOffer(rule.id, rule.label, rule.scope) for rule in rules)
                 asks = (question.effect.digest, reason, offers)
@@ -125,6 +129,10 @@ class PolicyApprover:
                 if any(asks == (it.digest, it.reason, it.rules) for it in question.allowed):
                     return Allowed()
                 return await self.desk.ask(question, Verdict("ask", reason, offers))
+
+
+def _is_command(question: ApprovalQuestion) -> bool:
+    return isinstance(question.effect, CommandEffect)
 
 
 def _demand_offered(request: ApprovalRequested, answer: Answer) -> None:

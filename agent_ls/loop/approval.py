@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import anyio
 from pydantic.alias_generators import to_camel
 
-from agent_ls.environments.effects import Effect
+from agent_ls.environments.effects import CommandEffect, Effect
 from agent_ls.loop.events import ApprovalRequested, ApprovalResolved, RecordedEvent, RuleOffer
 from agent_ls.loop.ids import new_id
 
@@ -22,9 +22,11 @@ ApprovalScope: TypeAlias = Literal["once", "turn", "session"]
 
 @dataclass(frozen=True, slots=True)
 class ApprovalQuestion:
-    """What is to be decided: one call's exact effect. `allowed` is what a person has said yes to of this call
+    """What is to be decided: one call's exact effect.
 
-    before the process that asked ended: the same question is not asked twice.
+    `allowed` is what a person has said yes to of this call before the process that asked ended: the same question is
+    not asked twice. `is_users_own`: a person has just written this command in place of the model's. It is a new action
+    all the same.
     """
 
     call_id: str
@@ -33,13 +35,18 @@ class ApprovalQuestion:
     summary: str
     effect: Effect
     allowed: tuple[ApprovalRequested, ...] = ()
+    is_users_own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """`asked`: a person was asked, so time has passed and the effect must be computed again before it runs."""
+    """`asked`: a person was asked, so time has passed and the effect must be computed again before it runs.
+
+    `command` "" is the one that was asked about; else the person's own, which nobody has judged yet.
+    """
 
     asked: bool = False
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +74,8 @@ class Approver(Protocol):
 class Answer:
     """A person's decision on a pending request.
 
-    `rule_id` must be one that the request offered; "" stores nothing. `decided_by` names the client.
+    `rule_id` must be one that the request offered; "" stores nothing. `decided_by` names the client. `command` stands
+    in place of the command that was asked about, "" for nothing; it comes without a rule.
     """
 
     decision: Literal["allow", "deny"]
@@ -76,6 +84,7 @@ class Answer:
     reason: str = ""
     decided_by: str = ""
     client_key: str = ""
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +98,13 @@ class Verdict:
 
 class UnknownApprovalError(Exception):
     """No request of this id is known here, or the answer names a rule that the request did not offer."""
+
+
+class BadReplacementError(Exception):
+    """A command of one's own that does not go with the request or the answer. Nothing is settled."""
+
+    kind = "invalid_params"
+    hint = "allow the command as it is, send one of your own with allow and without ruleId, or deny it"
 
 
 @dataclass(slots=True)
@@ -141,7 +157,7 @@ class ApprovalDesk:
         if resolved is None or resolved.decision == "deny":
             reason = resolved.reason if resolved else ""
             return Denied(reason or "The user said no.", resolved.decided_by if resolved else "interrupt")
-        return Allowed(asked=True)
+        return Allowed(asked=True, command=resolved.command)
 
     def answer(self, request_id: str, answer: Answer) -> ApprovalResolved:
         """Settles a pending request. The first answer wins: a later one gets the decision that stands.
@@ -154,6 +170,8 @@ class ApprovalDesk:
             return request.resolved
         if answer.rule_id and answer.rule_id not in {rule.id for rule in request.event.rules}:
             raise UnknownApprovalError(f"Rule {answer.rule_id} was not offered by request {request_id}.")
+        if answer.command and (reason := _why_not_replaced(request.event, answer)):
+            raise BadReplacementError(reason)
         return self._settle(request, answer)
 
     def pending(self) -> tuple[ApprovalRequested, ...]:
@@ -182,10 +200,21 @@ class ApprovalDesk:
             reason=answer.reason,
             rule_id=answer.rule_id,
             client_key=answer.client_key,
+            command="" if answer.command == request.event.effect.get("command") else answer.command,
         )
         self._emit(request.resolved)
         request.is_answered.set()
         return request.resolved
+
+
+def _why_not_replaced(request: ApprovalRequested, answer: Answer) -> str:
+    if request.effect["type"] != CommandEffect.__name__:
+        return "only a command can be replaced: this request is about something else"
+    if answer.decision == "deny":
+        return "a command that is denied is not replaced"
+    if answer.rule_id:
+        return "no rule is kept for a command that was replaced: the rule names the one that was asked about"
+    return "a command cannot be blank" if not answer.command.strip() else ""
 
 
 def _requested(question: ApprovalQuestion, verdict: Verdict) -> ApprovalRequested:

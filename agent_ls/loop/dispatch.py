@@ -6,6 +6,7 @@ that only after the call has got its result and its end event.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -161,16 +162,19 @@ class Dispatcher:
 
     async def _guarded(self, call: Call, parsed: Parsed, context: ToolContext) -> ToolOutput:
         allowed: tuple[ApprovalRequested, ...] = ()
+        command = ""
         if call.known and call.known.asked:
             decision = await self._approver.resume(call.known.asked)
             if isinstance(decision, Denied):
                 return _denied(decision)
-            allowed = (*call.known.allowed, call.known.asked)
+            command = decision.command or call.known.command
+            # With a command of the user's own, what was asked about is not what he allowed.
+            allowed = call.known.allowed if decision.command else (*call.known.allowed, call.known.asked)
         if parsed.tool is None or parsed.arguments is None:
             return parsed.refusal
         name = call.part.name
         try:
-            prepared = await self._approved(call, parsed.tool, parsed.arguments, context, allowed)
+            prepared = await self._approved(call, parsed.tool, parsed.arguments, context, allowed, command)
             return prepared if isinstance(prepared, ToolOutput) else await self._run(call, prepared)
         except ToolError as error:
             words = f"Tool error ({name}): {error}"
@@ -188,13 +192,19 @@ class Dispatcher:
         arguments: Arguments,
         context: ToolContext,
         allowed: tuple[ApprovalRequested, ...],
+        command: str,
     ) -> Prepared | ToolOutput:
-        """The prepared call, or why it may not run. `allowed` as in ApprovalQuestion.
+        """The prepared call, or why it may not run. `allowed` as in ApprovalQuestion, `command` as in SuspendedCall.
 
-        When a person was asked, time has passed: the effect is computed again, and asked again if it moved.
+        When a person was asked, time has passed: the effect is computed again, and asked again if it moved. A command
+        that the person wrote instead is a new action: it is validated, judged and, where that is so, asked about anew.
         """
+        note, as_asked = "", arguments
         summary = _summary(call.part, tool, arguments)
         question = ApprovalQuestion(call.event_id, self._hub.turn_id, tool.name, summary, NoEffect(), allowed)
+        if command:
+            note, arguments = replaced_note(as_asked, command), _with_command(arguments, command)
+            question = replace(question, summary=_summary_of(tool, arguments) or summary, is_users_own=True)
         prepared = await self._prepared(question, tool, arguments, context)
         for _ in range(MAX_ASKS):
             if isinstance(prepared, ToolOutput):
@@ -202,12 +212,22 @@ class Dispatcher:
             decision = await self._approver.decide(replace(question, effect=prepared.effect))
             if isinstance(decision, Denied):
                 return _denied(decision)
+            if decision.command and isinstance(prepared.effect, CommandEffect):
+                note, arguments = (
+                    replaced_note(as_asked, decision.command),
+                    _with_command(arguments, decision.command),
+                )
+                question = replace(
+                    question, summary=_summary_of(tool, arguments) or summary, is_users_own=True
+                )
+                prepared = await self._prepared(question, tool, arguments, context)
+                continue
             if not decision.asked:
-                return prepared
+                return _noted(prepared, note)
             digest = prepared.effect.digest
             prepared = await self._prepared(question, tool, arguments, context)
             if isinstance(prepared, Prepared) and prepared.effect.digest == digest:
-                return prepared
+                return _noted(prepared, note)
         return _error(
             "What this would change kept moving while it was approved. Look again, then retry.", "stale"
         )
@@ -312,6 +332,45 @@ class _OutputTap:
         self._is_open = False
 
 
+def replaced_note(as_asked: Arguments, after: str) -> str:
+    before = str(getattr(as_asked, "command", ""))
+    return (
+        "[The user changed this command before it ran. Yours, which did not run:\n"
+        f"{before}\nWhat ran instead:\n{after}]"
+    )
+
+
+def _with_command(arguments: Arguments, command: str) -> Arguments:
+    """
+    Raises:
+        ToolError: the tool does not take this command.
+    """
+    raw = {**arguments.model_dump(exclude_unset=True), "command": command}
+    try:
+        return parse_arguments(json.dumps(raw), type(arguments))
+    except ArgumentsError as error:
+        raise ToolError(
+            f"The user changed this command to one that cannot be run: {error}", kind="validation"
+        ) from None
+
+
+def _noted(prepared: Prepared, note: str) -> Prepared:
+    """The call with `note` before whatever it answers."""
+    if not note:
+        return prepared
+
+    async def run() -> ToolOutput:
+        try:
+            output = await prepared.run()
+        except ToolError as error:
+            raise ToolError(f"{error}\n\n{note}", kind=error.kind, output=error.output) from error
+        except EnvError as error:
+            raise ToolError(f"{error}\n\n{note}", kind=error.kind) from error
+        return replace(output, text=f"{note}\n\n{output.text}")
+
+    return Prepared(prepared.effect, run)
+
+
 def parse_call(part: ToolCallPart, profile: ProviderProfile) -> Parsed:
     tool = profile.registry.lookup(part.name)
     if tool is None:
@@ -336,12 +395,16 @@ def shell_limits(profile: ProviderProfile, config: SessionConfig) -> ShellLimits
 
 
 def _summary(part: ToolCallPart, tool: Tool[Any] | None, arguments: Arguments | None) -> str:
-    if tool and arguments:
-        try:
-            return one_line(tool.summarize(arguments), INPUT_CHARS)
-        except Exception:  # as in _guarded: a tool of the host's own may be wrong here
-            logger.exception("tool %s has no summary for its arguments", part.name)
-    return call_summary(part.name, part.arguments)
+    said = _summary_of(tool, arguments) if tool and arguments else ""
+    return said or call_summary(part.name, part.arguments)
+
+
+def _summary_of(tool: Tool[Any], arguments: Arguments) -> str:
+    try:
+        return one_line(tool.summarize(arguments), INPUT_CHARS)
+    except Exception:  # as in _guarded: a tool of the host's own may be wrong here
+        logger.exception("tool %s has no summary for its arguments", tool.name)
+        return ""
 
 
 def _outcome(result: ToolResultPart, output: ToolOutput, tool: Tool[Any] | None) -> Outcome:

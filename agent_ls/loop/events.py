@@ -290,7 +290,10 @@ class ApprovalRequested:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalResolved:
-    """`decided_by`: a client's id, `terminal`, `headless`, or `interrupt` (the turn or the process ended first)."""
+    """`decided_by`: a client's id, `terminal`, `headless`, or `interrupt` (the turn or the process ended first).
+
+    `command` is what that person put in place of the command that was asked about, "" for nothing.
+    """
 
     kind: ClassVar[str] = "approval_resolved"
     request_id: str
@@ -300,6 +303,7 @@ class ApprovalResolved:
     reason: str = ""
     rule_id: str = ""
     client_key: str = ""
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,12 +46,14 @@ class EndedCall:
 class SuspendedCall:
     """A call of a suspended round: it has `ended`, or waits for the answer to `asked`, or has not begun.
 
-    `allowed` is what a person has allowed of it already.
+    `allowed` is what a person has allowed of it already, `command` what he has put in place of its command, "" for
+    nothing.
     """
 
     call_id: ToolCallId
     asked: ApprovalRequested | None = None
     allowed: tuple[ApprovalRequested, ...] = ()
+    command: str = ""
     ended: EndedCall | None = None
 
     @property

@@ -406,8 +406,17 @@ class ConfigureResult(Wire):
     applies_from: Literal["now", "nextCall", "nextTurn"]
 
 
+class CommandReplacement(Wire):
+    """What is to run instead of the command that was asked about."""
+
+    command: str | None = None
+
+
 class Approve(Params):
-    """The first answer wins; a later one is told the decision that stands."""
+    """The first answer wins; a later one is told the decision that stands.
+
+    `replacement` comes with `allow` of a command, and without a rule.
+    """
 
     method: ClassVar[str] = "agent/approve"
     session_id: str
@@ -417,6 +426,7 @@ class Approve(Params):
     scope: Literal["once", "turn", "session", "project", "user"] = "once"
     rule_id: str | None = None
     reason: str | None = None
+    replacement: CommandReplacement | None = None
 
 
 class ApproveResult(Wire):

@@ -56,6 +56,7 @@ class Round:
     """The calls of the last answer, as far as events tell of them.
 
     `results` has those that the model is told other than their `ends` say, `allowed` what a person allowed of each.
+    `commands` are those that a person put in place of the model's.
     """
 
     answer: AssistantTurn
@@ -63,6 +64,7 @@ class Round:
     ends: dict[str, ToolCallEnd] = field(default_factory=dict)
     results: dict[str, ToolResultPart] = field(default_factory=dict)
     allowed: dict[str, list[ApprovalRequested]] = field(default_factory=dict)
+    commands: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -231,7 +233,9 @@ class Fold:
         request = self.approvals.pop(resolved.request_id, None)
         if resolved.decision == "deny":
             return
-        if request and self.round:
+        if request and self.round and resolved.command:  # what was asked about is not what was allowed
+            self.round.commands[request.call_id] = resolved.command
+        elif request and self.round:
             self.round.allowed.setdefault(request.call_id, []).append(replace(request, effect={}))
         if resolved.rule_id and resolved.scope == "session":
             self.session_grants.add(resolved.rule_id)

@@ -154,7 +154,8 @@ def _settled_calls(
             result = round_.results.get(call_id) or _result(call, end.output, is_error=end.is_error)
             yield SuspendedCall(call_id, ended=EndedCall(end, result)), ()
         elif call_id in asked:
-            yield SuspendedCall(call_id, asked[call_id], tuple(round_.allowed.get(call_id, ()))), ()
+            allowed = tuple(round_.allowed.get(call_id, ()))
+            yield SuspendedCall(call_id, asked[call_id], allowed, round_.commands.get(call_id, "")), ()
         elif start:
             so_far = fold.outputs.get(output_part(call_id), "")
             text = f"{so_far}\n\n{CUT}" if so_far else CUT

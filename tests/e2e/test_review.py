@@ -181,3 +181,26 @@ async def test_proposed_hunks_survive_a_kill_of_the_server(tmp_path: Path) -> No
         assert {hunk["state"] for hunk in result["changed"]} == {"kept"} and result["refused"] == []
         written = await anyio.Path(project / "shop" / "cart.py").read_text()
         assert "".join(file["hunks"][0]["newLines"]) in written
+
+
+@pytest.mark.req("X8", "H7")
+async def test_a_command_that_the_user_changed_is_what_runs(tmp_path: Path) -> None:
+    project = copy_sample_project(tmp_path / "project")
+    async with server_process() as server:
+        editor = Editor(server.client)
+        await editor.start(project)
+        session_id = await editor.new_session(mode="edits")
+        await editor.submit(session_id, TASK)
+        asked = await server.client.event("approval_requested", tool="shell")
+        with pytest.raises(ResponseError) as refused:
+            await editor.approve(asked, replacement={"command": " "})
+        assert refused.value.data["kind"] == "invalid_params" and refused.value.data["hint"]
+        with pytest.raises(ResponseError) as refused:
+            await editor.approve(asked, "deny", replacement={"command": "true"})
+        assert refused.value.data["kind"] == "invalid_params" and refused.value.data["hint"]
+        await editor.approve(asked, replacement={"command": "echo mine"})
+        resolved = await server.client.event("approval_resolved")
+        assert resolved["data"]["command"] == "echo mine" and resolved["data"]["decidedBy"]
+        ended = await server.client.event("tool_call_end", name="shell")
+        assert "mine" in ended["data"]["output"] and "changed this command" in ended["data"]["output"]
+        await server.client.event("processing_end")

@@ -40,6 +40,7 @@ OBJECTS: Mapping[str, type[Any]] = {
         protocol.SessionInfo,
         *get_args(protocol.InputPart),
         protocol.OpenPart,
+        protocol.CommandReplacement,
         protocol.EditQueued,
         protocol.MoveQueued,
         protocol.Snapshot,

@@ -22,6 +22,12 @@ async def approve(context: Context, params: wire.Approve) -> wire.ApproveResult:
         raise InvalidParamsError(
             params.method, "this version keeps rules for a turn or a session, not longer"
         )
+    if (
+        params.replacement
+        and params.replacement.command is not None
+        and not params.replacement.command.strip()
+    ):
+        raise InvalidParamsError(params.method, "replacement.command is blank; deny the command instead")
     live = context.live(params.session_id)
     answer = Answer(
         decision=params.decision,
@@ -30,6 +36,7 @@ async def approve(context: Context, params: wire.Approve) -> wire.ApproveResult:
         reason=params.reason or "",
         decided_by=context.client_id,
         client_key=params.client_key,
+        command=(params.replacement and params.replacement.command) or "",
     )
     try:
         resolved = live.desk.answer(params.request_id, answer)
