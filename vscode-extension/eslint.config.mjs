@@ -52,6 +52,8 @@ export default tseslint.config(
       "src/review/texts.ts",
       "src/review/tree_model.ts",
       "src/review/words.ts",
+      "src/context/asking.ts",
+      "src/context/diagnostics_model.ts",
       "src/sessions/library.ts",
       "src/sessions/rows.ts",
       "src/terminals/follower.ts",

@@ -65,6 +65,12 @@ export class Client implements Connection, vscode.Disposable {
     return this.running !== undefined;
   }
 
+  /** The server makes use of agent/diagnostics. */
+  get takesDiagnostics(): boolean {
+    const { experimental } = (this.running?.initializeResult?.capabilities ?? {}) as { experimental?: { agentLs?: { diagnostics?: boolean } } };
+    return experimental?.agentLs?.diagnostics === true;
+  }
+
   async request<M extends Method>(method: M, params: Requests[M]["params"]): Promise<Requests[M]["result"]> {
     return sender(await this.start())(method, params);
   }

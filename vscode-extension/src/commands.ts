@@ -3,10 +3,11 @@ import * as vscode from "vscode";
 import { selectionOf } from "./chat/offers";
 import type { ApprovalPicker } from "./approvals/picker";
 import type { ChatPanel } from "./chat/panel";
+import type { AgentActions } from "./context/code_actions";
 import type { Ctx } from "./ctx";
 import type { ApprovalItem } from "./items";
 import type { Keys } from "./keys";
-import { chooseSession, configure } from "./pickers";
+import { chooseFolder, chooseSession, configure } from "./pickers";
 import type { ReviewFace } from "./review/commands";
 import type { SessionsFace } from "./sessions/actions";
 import { pendingApprovals } from "./snapshot";
@@ -19,16 +20,29 @@ interface Parts {
   readonly terminals: Terminals;
   readonly library: SessionsFace;
   readonly picker: ApprovalPicker;
+  readonly actions: AgentActions;
   readonly keys: Keys;
 }
 
-type Run = (argument?: unknown) => unknown;
+type Run = (...args: unknown[]) => unknown;
 
 function addSelection({ panel }: Parts): Promise<void> | undefined {
   const editor = vscode.window.activeTextEditor;
   if (!editor || editor.selection.isEmpty) return undefined;
   panel.attach(selectionOf(editor));
   return panel.focus();
+}
+
+/** Files and folders chosen in the explorer, else the file in front. */
+async function addToChat({ panel }: Parts, first: unknown, all: unknown): Promise<void> {
+  const chosen = (Array.isArray(all) && all.length > 0 ? all : [first ?? vscode.window.activeTextEditor?.document.uri]) as unknown[];
+  for (const uri of chosen) {
+    if (!(uri instanceof vscode.Uri) || uri.scheme !== "file") continue;
+    const { type } = await vscode.workspace.fs.stat(uri);
+    const isFolder = (type & vscode.FileType.Directory) !== 0;
+    panel.attach({ label: vscode.workspace.asRelativePath(uri), part: { type: isFolder ? "folder" : "file", uri: uri.toString() } });
+  }
+  await panel.focus();
 }
 
 /** What was asked first, of what waits. */
@@ -43,8 +57,10 @@ async function restart({ ctx }: Parts): Promise<void> {
 }
 
 async function newSession({ ctx, panel }: Parts, provider?: string): Promise<void> {
+  const folder = await chooseFolder();
+  if (folder === undefined) return;
   // The chat also says why there is none.
-  await ctx.sessions.create(provider === undefined ? {} : { provider });
+  await ctx.sessions.create(provider === undefined ? {} : { provider }, folder ?? undefined);
   await panel.focus();
 }
 
@@ -53,7 +69,7 @@ async function otherSession({ ctx, panel }: Parts): Promise<void> {
 }
 
 function table(parts: Parts): Readonly<Record<string, Run>> {
-  const { ctx, panel, review, terminals, library, picker, keys } = parts;
+  const { ctx, panel, review, terminals, library, picker, actions, keys } = parts;
   const { sessions } = ctx;
   return {
     open: () => panel.focus(),
@@ -65,11 +81,13 @@ function table(parts: Parts): Readonly<Record<string, Run>> {
     unsteer: () => sessions.unsteer(),
     configure: () => configure(sessions),
     addSelection: () => addSelection(parts),
+    addToChat: (uri, uris) => addToChat(parts, uri, uris),
     approve: () => answer(parts, (item) => picker.send(item, { decision: "allow" })),
     deny: () => answer(parts, (item) => picker.denyWithReason(item)),
     answer: () => answer(parts, (item) => picker.ask(item)),
     ...review.commands,
     ...library.commands,
+    ...actions.commands,
     terminals: () => terminals.choose(),
     firstSteps: () => vscode.commands.executeCommand("workbench.action.openWalkthrough", `${ctx.extension.extension.id}#firstSteps`, false),
     setApiKey: () => keys.set(),

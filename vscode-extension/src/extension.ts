@@ -12,11 +12,13 @@ import { answerClientRequest } from "./client_requests";
 import { registerCommands } from "./commands";
 import { Contexts } from "./contexts";
 import type { Ctx } from "./ctx";
-import { EditorStateReporter } from "./editor_state";
+import { AgentActions } from "./context/code_actions";
+import { DiagnosticsReporter } from "./context/diagnostics";
+import { EditorStateReporter } from "./context/editor_state";
 import { inBackground, makeLog } from "./logger";
 import { Keys } from "./keys";
 import { Notifier } from "./notify";
-import { restartDelayMs } from "./recovery";
+import { Ends } from "./recovery";
 import { Remembered } from "./remembered";
 import { ReviewFace } from "./review/commands";
 import { ReviewStore } from "./review/store";
@@ -44,24 +46,32 @@ function outputOf(client: Client): ReadOutput {
   };
 }
 
-function connect(ctx: Ctx, state: EditorStateReporter, keys: Keys): void {
+function connect(ctx: Ctx, reporters: readonly { restart(): void }[], keys: Keys, status: () => Status): void {
   const { client, sessions, log } = ctx;
-  const endsMs: number[] = [];
+  const ends = new Ends();
   client.prepare = (send) => keys.handOver(send);
   client.onStart = () => {
-    state.restart();
+    for (const reporter of reporters) reporter.restart();
     inBackground(log, keys.explain(configuration().provider));
   };
   client.onEvent = (event) => {
     if (event.kind === "client_request") answerClientRequest(client, log, event);
     else sessions.onEvent(event);
   };
+  const giveUp = async () => {
+    status().serverGone();
+    const restart = "Restart";
+    const answer = await vscode.window.showErrorMessage(`agent-ls: ${ends.words}`, restart, "Show Log");
+    if (answer === undefined) return;
+    ends.forget();
+    await vscode.commands.executeCommand(answer === restart ? "agentLs.restart" : "agentLs.showLog");
+  };
   client.onExit = (problem) => {
     sessions.onExit(problem);
     if (!problem || sessions.currentId === undefined) return;
-    const delayMs = restartDelayMs(endsMs, Date.now());
-    endsMs.push(Date.now());
-    if (delayMs !== undefined) setTimeout(() => { if (!client.isRunning) inBackground(log, sessions.resume()); }, delayMs);
+    const delayMs = ends.add(Date.now());
+    if (delayMs === undefined) inBackground(log, giveUp());
+    else setTimeout(() => { if (!client.isRunning) inBackground(log, sessions.resume()); }, delayMs);
   };
 }
 
@@ -75,11 +85,13 @@ export function activate(extension: vscode.ExtensionContext): void {
   const sessions = new Sessions(client, { newKey: randomUUID, folder, configuration, log: (text) => { log.warn(text); } });
   const ctx: Ctx = { extension, log, client, sessions };
   const state = new EditorStateReporter(client);
+  const problems = new DiagnosticsReporter(client);
   const keys = new Keys(extension, client, log);
-  connect(ctx, state, keys);
+  connect(ctx, [state, problems], keys, () => status);
   locator.onReady = () => { sessions.say("info", "The server is set up. Send your message again."); };
 
   const store = new ReviewStore(sessions);
+  const status = new Status(sessions, store);
   const review = new ReviewFace(ctx, store);
   const terminals = new Terminals(sessions, extension.workspaceState, outputOf(client));
   const catalog = new Catalog(sessions);
@@ -87,16 +99,17 @@ export function activate(extension: vscode.ExtensionContext): void {
   const panel = new ChatPanel(ctx, new Inbox(sessions, review.actions, terminals, catalog, offers));
   const picker = new ApprovalPicker(sessions);
   const library = new SessionsFace(ctx, randomUUID, () => panel.focus());
+  const actions = new AgentActions(sessions, () => panel.reveal());
   running = { client, panel };
   const remembered = new Remembered(ctx, store);
   panel.onFirstShow = () => { remembered.reopen(); };
 
   extension.subscriptions.push(
-    log, client, state, keys, store, review, terminals, panel, library, remembered,
+    log, client, state, problems, keys, store, review, terminals, panel, library, actions, remembered,
     new Contexts(sessions, store),
-    new Status(sessions, store),
+    status,
     new Notifier(sessions, store, picker, () => panel.isVisible),
-    registerCommands({ ctx, panel, review, terminals, library, picker, keys }),
+    registerCommands({ ctx, panel, review, terminals, library, picker, actions, keys }),
   );
   if (remembered.isUnfinished) remembered.reopen();
 }

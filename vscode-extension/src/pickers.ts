@@ -13,7 +13,7 @@ const MODES: readonly { readonly label: Mode; readonly description: string }[] =
 function sessionItem(info: SessionInfo, currentId: string | undefined) {
   const doing = info.live ? info.state.toLowerCase().replaceAll("_", " ") : "stored";
   const when = new Date(info.updated).toLocaleString();
-  const icon = info.id === currentId ? "$(circle-filled)" : info.live ? "$(circle-outline)" : "$(history)";
+  const icon = info.access === "readOnly" ? "$(lock)" : info.id === currentId ? "$(circle-filled)" : info.live ? "$(circle-outline)" : "$(history)";
   return {
     label: `${icon} ${info.title === "" ? "(no title)" : info.title}`,
     description: [info.isWalkthrough ? "walkthrough" : info.model, doing].join(" · "),
@@ -29,6 +29,19 @@ export async function chooseSession(sessions: Sessions): Promise<boolean> {
   const placeHolder = items.length > 0 ? "A session to go on with" : "There is no session for this folder yet";
   const chosen = await vscode.window.showQuickPick(items, { placeHolder, matchOnDescription: true });
   return chosen !== undefined && sessions.open(chosen.info.id);
+}
+
+/** Of several folders, the one that a session is to work in: that of the file in front first. Null: there is no choice to
+ * make; undefined: the user made none. */
+export async function chooseFolder(): Promise<string | null | undefined> {
+  const folders = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === "file");
+  if (folders.length < 2) return null;
+  const active = vscode.window.activeTextEditor?.document.uri;
+  const own = active && vscode.workspace.getWorkspaceFolder(active);
+  const inOrder = [...folders].sort((a, b) => Number(b === own) - Number(a === own));
+  const items = inOrder.map((folder) => ({ label: `$(folder) ${folder.name}`, description: folder.uri.fsPath, folder }));
+  const chosen = await vscode.window.showQuickPick(items, { placeHolder: "In which folder should the session work?" });
+  return chosen?.folder.uri.toString();
 }
 
 async function chooseMode(sessions: Sessions): Promise<void> {

@@ -8,3 +8,25 @@ export function restartDelayMs(endsMs: readonly number[], nowMs: number): number
   const recent = endsMs.filter((end) => nowMs - end < WINDOW_MS);
   return DELAYS_MS[recent.length];
 }
+
+/** The ends of one server, as a window sees them. */
+export class Ends {
+  private endsMs: readonly number[] = [];
+
+  /** It ended by itself: how long to wait, or undefined when the user is to decide. */
+  add(nowMs: number): number | undefined {
+    const delayMs = restartDelayMs(this.endsMs, nowMs);
+    this.endsMs = [...this.endsMs, nowMs];
+    return delayMs;
+  }
+
+  /** The user started it anew: what was before does not count. */
+  forget(): void {
+    this.endsMs = [];
+  }
+
+  /** For the user. */
+  get words(): string {
+    return `The server ended ${this.endsMs.length} times within a few minutes, and is not started again by itself.`;
+  }
+}

@@ -98,8 +98,7 @@ export class Sessions {
   }
 
   /** A new session, shown. */
-  async create(configuration: Configuration = {}): Promise<boolean> {
-    const folder = this.around.folder();
+  async create(configuration: Configuration = {}, folder = this.around.folder()): Promise<boolean> {
     if (folder === undefined) {
       this.say("warn", "No folder is open.", "The agent works in a folder: open one first.");
       return false;

@@ -45,6 +45,8 @@ function details(s: Snapshot): string[] {
   const { session, usage } = s;
   const lines = [session.title ?? ""];
   if (session.model !== undefined) lines.push([session.model, session.effort ?? "", session.mode ?? ""].filter(Boolean).join(" · "));
+  const folder = decodeURIComponent(session.workspaceFolder?.replace(/\/$/, "").split("/").at(-1) ?? "");
+  if (folder !== "") lines.push(`In ${folder}`);
   if (session.access === "readOnly") lines.push("Another window owns this session: it can only be read here.");
   if (usage && usage.contextWindowTokens > 0) {
     lines.push(`Context: ${Math.round((100 * usage.contextTokens) / usage.contextWindowTokens)} % of ${short(usage.contextWindowTokens)} tokens`);

@@ -73,6 +73,16 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     this.later({ type: "focus" });
   }
 
+  /** Shows the chat and leaves the cursor where it is. */
+  async reveal(): Promise<void> {
+    if (this.view) {
+      this.view.show(true);
+      return;
+    }
+    await vscode.commands.executeCommand(`${VIEW_ID}.focus`);
+    await vscode.commands.executeCommand("workbench.action.focusActiveEditorGroup");
+  }
+
   attach(attachment: Attachment): void {
     this.later({ type: "attach", attachment });
   }

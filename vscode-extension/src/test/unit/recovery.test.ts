@@ -1,7 +1,7 @@
 // req: H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { restartDelayMs } from "../../recovery";
+import { Ends, restartDelayMs } from "../../recovery";
 
 const MINUTE_MS = 60_000;
 
@@ -12,4 +12,12 @@ test("each end within three minutes waits longer, the fourth is left to the user
 
 test("an end long ago does not count", () => {
   assert.equal(restartDelayMs([0, 10, 20], 4 * MINUTE_MS), 1_000);
+});
+
+test("when it is given up, the user is told how often it ended; the user's own start counts anew", () => {
+  const ends = new Ends();
+  assert.deepEqual([0, 10, 20, 30].map((nowMs) => ends.add(nowMs)), [1_000, 4_000, 15_000, undefined]);
+  assert.match(ends.words, /ended 4 times/);
+  ends.forget();
+  assert.equal(ends.add(40), 1_000);
 });

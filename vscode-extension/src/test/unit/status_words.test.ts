@@ -26,7 +26,7 @@ test("what it does, what waits, the model and the cost, in this order", () => {
   apply(s, recorded(2, "usage", { total: { inputTokens: 1200, outputTokens: 30 }, contextTokens: 600, contextWindowTokens: 1000, totalCostUsd: 0.234 }));
   const line = statusLine(s, { files: 2, proposals: 0 }, false);
   assert.equal(line.text, "$(sync~spin) agent-ls: working · 2 files to review · large · $0.23");
-  assert.deepEqual(line.details.slice(1), ["Context: 60 % of 1k tokens", "Used: 1.2k in (0 from the cache), 30 out", "Cost: $0.23"]);
+  assert.deepEqual(line.details, ["large · ask", "In w", "Context: 60 % of 1k tokens", "Used: 1.2k in (0 from the cache), 30 out", "Cost: $0.23"]);
 });
 
 test("what waits for the user is urgent", () => {

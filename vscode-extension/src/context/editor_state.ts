@@ -1,7 +1,7 @@
 // Tells the server what the user looks at, and which changed files it cannot see (agent/editorState).
 import * as vscode from "vscode";
-import type { Client } from "./client";
-import type { EditorState } from "./protocol";
+import type { Client } from "../client";
+import type { EditorState, TextRange } from "../protocol";
 
 const QUIET_MS = 150; // moving through files should not send one message per file
 
@@ -20,16 +20,27 @@ function unsynced(): string[] {
   return [...new Set(uris.map((uri) => uri.toString()))].filter((uri) => !synced.has(uri)).sort();
 }
 
+function rangeOf({ start, end }: vscode.Range): TextRange {
+  return { startLine: start.line, startCharacter: start.character, endLine: end.line, endCharacter: end.character };
+}
+
+function visible(): string[] {
+  const uris = vscode.window.visibleTextEditors.map(({ document }) => document.uri).filter(({ scheme }) => scheme === "file");
+  return [...new Set(uris.map((uri) => uri.toString()))].sort();
+}
+
 export class EditorStateReporter implements vscode.Disposable {
   private timer: NodeJS.Timeout | undefined;
   private lastSent = "";
-  private activeUri: string | undefined;
+  private active: Pick<EditorState, "activeUri" | "selection"> = {};
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(private readonly client: Client) {
     const later = () => { this.later(); };
     this.subscriptions = [
       vscode.window.onDidChangeActiveTextEditor(later),
+      vscode.window.onDidChangeTextEditorSelection(later),
+      vscode.window.onDidChangeVisibleTextEditors(later),
       vscode.window.tabGroups.onDidChangeTabs(later),
     ];
   }
@@ -51,10 +62,10 @@ export class EditorStateReporter implements vscode.Disposable {
   }
 
   private send(): void {
-    const active = vscode.window.activeTextEditor?.document.uri;
+    const editor = vscode.window.activeTextEditor;
     // A panel or a terminal in front: the last file is still what the user means.
-    if (active?.scheme === "file") this.activeUri = active.toString();
-    const state: EditorState = { unsynced: unsynced(), ...(this.activeUri !== undefined && { activeUri: this.activeUri }) };
+    if (editor?.document.uri.scheme === "file") this.active = { activeUri: editor.document.uri.toString(), selection: rangeOf(editor.selection) };
+    const state: EditorState = { ...this.active, visibleUris: visible(), unsynced: unsynced() };
     const told = JSON.stringify(state);
     if (told === this.lastSent) return;
     this.lastSent = told;

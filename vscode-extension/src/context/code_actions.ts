@@ -1,0 +1,95 @@
+// Asks the agent from a file: fix or explain a problem at its place, explain or change what is selected.
+import * as vscode from "vscode";
+import type { InputPart } from "../protocol";
+import type { Sessions } from "../session";
+import { commandInput, linesOf, problemWords } from "./asking";
+
+const EXPLAIN = vscode.CodeActionKind.Empty.append("agentLs.explain");
+
+function action(title: string, kind: vscode.CodeActionKind, command: string, args: readonly unknown[]): vscode.CodeAction {
+  const made = new vscode.CodeAction(title, kind);
+  made.command = { title, command, arguments: [...args] };
+  return made;
+}
+
+/** Where the user is, when a command comes without a place. */
+interface Place {
+  readonly uri: vscode.Uri;
+  readonly range: vscode.Range;
+}
+
+function here(): Place | undefined {
+  const editor = vscode.window.activeTextEditor;
+  return editor?.document.uri.scheme === "file" ? { uri: editor.document.uri, range: editor.selection } : undefined;
+}
+
+function placeOf(uri: unknown, range: unknown): Place | undefined {
+  return uri instanceof vscode.Uri && range instanceof vscode.Range ? { uri, range } : here();
+}
+
+async function selectionOf({ uri, range }: Place): Promise<InputPart> {
+  const document = await vscode.workspace.openTextDocument(uri);
+  const { startLine, endLine } = linesOf(range);
+  const text = document.getText(new vscode.Range(startLine, 0, endLine, 0));
+  return { type: "selection", uri: uri.toString(), startLine, endLine, text };
+}
+
+function problemsAt({ uri, range }: Place): vscode.Diagnostic[] {
+  return vscode.languages.getDiagnostics(uri).filter((each) => each.range.intersection(range) !== undefined);
+}
+
+export class AgentActions implements vscode.CodeActionProvider, vscode.Disposable {
+  private readonly subscription: vscode.Disposable;
+  readonly commands: Readonly<Record<string, (...args: unknown[]) => unknown>>;
+
+  constructor(
+    private readonly sessions: Sessions,
+    private readonly showChat: () => Promise<void>,
+  ) {
+    const providedCodeActionKinds = [vscode.CodeActionKind.QuickFix, EXPLAIN];
+    this.subscription = vscode.languages.registerCodeActionsProvider({ scheme: "file" }, this, { providedCodeActionKinds });
+    this.commands = {
+      fixHere: (uri, range) => this.ask("fix", placeOf(uri, range)),
+      explainHere: (uri, range) => this.ask("explain", placeOf(uri, range)),
+      testsHere: () => this.ask("tests", here()),
+      documentHere: () => this.ask("document", here()),
+      fixFile: () => this.fixFile(),
+    };
+  }
+
+  provideCodeActions(document: vscode.TextDocument, range: vscode.Range, context: vscode.CodeActionContext): vscode.CodeAction[] {
+    const at = [document.uri, range];
+    const actions: vscode.CodeAction[] = [];
+    if (context.diagnostics.length > 0) {
+      const fix = action("Fix with agent", vscode.CodeActionKind.QuickFix, "agentLs.fixHere", at);
+      fix.diagnostics = [...context.diagnostics];
+      actions.push(fix, action("Explain with agent", vscode.CodeActionKind.QuickFix, "agentLs.explainHere", at));
+    }
+    // On every selection the bulb would say nothing: there it is offered when the user asks for actions.
+    const isAsked = context.triggerKind === vscode.CodeActionTriggerKind.Invoke;
+    if (isAsked && !range.isEmpty && context.diagnostics.length === 0) actions.push(action("Explain with agent", EXPLAIN, "agentLs.explainHere", at));
+    return actions;
+  }
+
+  dispose(): void {
+    this.subscription.dispose();
+  }
+
+  private async ask(command: string, place: Place | undefined): Promise<void> {
+    if (!place) return;
+    const problems = command === "fix" || command === "explain" ? problemsAt(place) : [];
+    await this.send([await selectionOf(place), ...commandInput(command, problems.map(problemWords))]);
+  }
+
+  private async fixFile(): Promise<void> {
+    const place = here();
+    if (!place) return;
+    const uri = place.uri.toString();
+    await this.send([{ type: "file", uri }, { type: "diagnostics", uri }, ...commandInput("fix", [])]);
+  }
+
+  private async send(input: readonly InputPart[]): Promise<void> {
+    await this.showChat();
+    await this.sessions.submit(input);
+  }
+}

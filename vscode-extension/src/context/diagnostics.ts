@@ -1,0 +1,118 @@
+// Tells the server what other language servers and linters say of the files (agent/diagnostics).
+import * as vscode from "vscode";
+import type { Client } from "../client";
+import type { DiagnosticItem, DiagnosticsReport } from "../protocol";
+import { type Moments, Told, settlesAtMs } from "./diagnostics_model";
+
+const BURST_MS = 50; // one message for what comes at once
+const MAX_ITEMS = 200; // of a file: more than anyone reads
+const MAX_CHARS = 2_000; // of a message
+
+const SEVERITY: Record<vscode.DiagnosticSeverity, DiagnosticItem["severity"]> = {
+  [vscode.DiagnosticSeverity.Error]: 1,
+  [vscode.DiagnosticSeverity.Warning]: 2,
+  [vscode.DiagnosticSeverity.Information]: 3,
+  [vscode.DiagnosticSeverity.Hint]: 4,
+};
+
+function codeOf({ code }: vscode.Diagnostic): string | undefined {
+  const value = typeof code === "object" ? code.value : code;
+  return value === undefined ? undefined : String(value);
+}
+
+export function itemOf(diagnostic: vscode.Diagnostic): DiagnosticItem {
+  const { range, severity, message, source } = diagnostic;
+  const code = codeOf(diagnostic);
+  return {
+    startLine: range.start.line, startCharacter: range.start.character, endLine: range.end.line, endCharacter: range.end.character,
+    severity: SEVERITY[severity], message: message.slice(0, MAX_CHARS),
+    ...(source !== undefined && { source }), ...(code !== undefined && { code }),
+  };
+}
+
+function reportOf(uri: vscode.Uri, isSettled: boolean): DiagnosticsReport {
+  const document = vscode.workspace.textDocuments.find((each) => each.uri.toString() === uri.toString());
+  const worstFirst = [...vscode.languages.getDiagnostics(uri)].sort((a, b) => a.severity - b.severity);
+  return {
+    uri: uri.toString(),
+    ...(document && { version: document.version }),
+    settled: isSettled,
+    items: worstFirst.slice(0, MAX_ITEMS).map(itemOf),
+  };
+}
+
+interface Watched {
+  readonly uri: vscode.Uri;
+  moments: Moments;
+  burst?: NodeJS.Timeout;
+  settle?: NodeJS.Timeout;
+}
+
+export class DiagnosticsReporter implements vscode.Disposable {
+  private readonly watched = new Map<string, Watched>();
+  private readonly told = new Told();
+  private readonly subscriptions: vscode.Disposable[];
+
+  constructor(private readonly client: Client) {
+    this.subscriptions = [
+      vscode.languages.onDidChangeDiagnostics(({ uris }) => { for (const uri of uris) this.published(uri); }),
+      vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => { if (contentChanges.length > 0) this.changed(document.uri); }),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => { this.settle(uri); }),
+    ];
+  }
+
+  /** The server is new: it is told all there is. */
+  restart(): void {
+    this.told.clear();
+    for (const [uri, items] of vscode.languages.getDiagnostics()) if (items.length > 0) this.send(uri, true);
+  }
+
+  dispose(): void {
+    for (const subscription of this.subscriptions) subscription.dispose();
+    for (const { burst, settle } of this.watched.values()) {
+      clearTimeout(burst);
+      clearTimeout(settle);
+    }
+  }
+
+  private published(uri: vscode.Uri): void {
+    const file = this.of(uri);
+    if (!file) return;
+    file.moments = { ...file.moments, publishedMs: performance.now() };
+    clearTimeout(file.burst);
+    file.burst = setTimeout(() => { this.send(uri, false); }, BURST_MS);
+    this.settle(uri);
+  }
+
+  private changed(uri: vscode.Uri): void {
+    const file = this.of(uri);
+    if (!file) return;
+    file.moments = { ...file.moments, changedMs: performance.now() };
+    this.settle(uri);
+  }
+
+  private settle(uri: vscode.Uri): void {
+    const file = this.of(uri);
+    if (!file) return;
+    clearTimeout(file.settle);
+    file.settle = setTimeout(() => {
+      clearTimeout(file.burst);
+      this.watched.delete(uri.toString());
+      this.send(uri, true);
+    }, Math.max(0, settlesAtMs(file.moments) - performance.now()));
+  }
+
+  private of(uri: vscode.Uri): Watched | undefined {
+    if (uri.scheme !== "file" || !this.client.takesDiagnostics) return undefined;
+    const key = uri.toString();
+    const known = this.watched.get(key) ?? { uri, moments: {} };
+    this.watched.set(key, known);
+    return known;
+  }
+
+  private send(uri: vscode.Uri, isSettled: boolean): void {
+    if (uri.scheme !== "file" || !this.client.takesDiagnostics) return;
+    const report = reportOf(uri, isSettled);
+    if (this.told.isNew(report.uri, report)) this.client.notify("agent/diagnostics", report);
+  }
+}
