@@ -29,6 +29,8 @@ export class Contexts implements vscode.Disposable {
     this.set("agentLs.working", doing === "working" || doing === "waiting");
     this.set("agentLs.waiting", doing === "waiting");
     this.set("agentLs.hasHunks", this.store.hunks.size > 0);
+    // A comment that is written is a document of its own: the file below it is still in front.
+    if (editor?.document.uri.scheme === "comment") return;
     const file = editor && this.store.fileOf(editor.document);
     const hunks = file === undefined ? [] : ofFile(this.store.hunks, file);
     const proposals = hunks.filter(({ state }) => state === "proposed");

@@ -32,7 +32,7 @@ export class ReviewFace implements vscode.Disposable {
       const hunk = actions.hunk(argument);
       if (!hunk) return;
       await actions.show(hunk);
-      comments.open(hunk);
+      await comments.open(hunk);
     };
     const compare = async (argument?: unknown) => {
       const hunk = actions.hunk(argument);
@@ -71,7 +71,6 @@ export class ReviewFace implements vscode.Disposable {
       commentAccept: (argument) => comments.judge("keep", reply(argument)),
       commentReject: (argument) => comments.judge("undo", reply(argument)),
       commentAsk: (argument) => comments.ask(reply(argument)),
-      commentCancel: (argument) => { comments.cancel(argument); },
       groupByTurn: () => tree.group("turn"),
       groupByFile: () => tree.group("file"),
     };

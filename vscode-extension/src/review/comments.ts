@@ -1,63 +1,62 @@
-// A comment on a hunk: a thread of the editor in the file, and what becomes of the change that it is about.
+// A comment on a hunk: a thread of the editor in the file, and what becomes of the change that it is about. Lines of
+// hunks can be commented on, other lines cannot: of those the agent is asked in the chat.
 import * as vscode from "vscode";
 import type { Hunk } from "../items";
 import type { Verdict } from "../protocol";
 import type { Sessions } from "../session";
 import type { ReviewActions } from "./actions";
+import { at } from "./model";
 import type { ReviewStore } from "./store";
-import { nature, verdictWords } from "./words";
 
-const DRAWN_MS = 200; // until the editor has drawn a new thread; nothing tells of it
 const CONTROLLER = "agentLs.comments";
 
-interface Asked {
-  readonly thread: vscode.CommentThread;
-  readonly hunkId: string;
+function rangeOf(hunk: Hunk, lineCount: number): vscode.Range {
+  const last = Math.min(Math.max(hunk.last - 1, hunk.first), lineCount - 1);
+  return new vscode.Range(Math.min(hunk.first, last), 0, last, 0);
 }
 
-export class HunkComments implements vscode.Disposable {
+export class HunkComments implements vscode.CommentingRangeProvider, vscode.Disposable {
   private readonly controller = vscode.comments.createCommentController(CONTROLLER, "agent-ls");
   private readonly subscription: vscode.Disposable;
-  private asked: Asked[] = [];
 
   constructor(
     private readonly store: ReviewStore,
     private readonly sessions: Sessions,
     private readonly actions: ReviewActions,
   ) {
-    this.controller.options = { prompt: "Tell the agent…", placeHolder: "What should be different? The agent reads it." };
-    this.subscription = store.onDidChange(() => { this.drop(); });
+    this.controller.options = { prompt: "Tell the agent about this change", placeHolder: "What should be different?" };
+    // Set anew, the editor asks again which lines they are.
+    const offer = () => { this.controller.commentingRangeProvider = this; };
+    this.subscription = store.onDidChange(offer);
+    offer();
   }
 
-  /** Opens a thread at a hunk, for the user to write in. The cursor must be there. */
-  open(hunk: Hunk): void {
-    const known = this.asked.find(({ hunkId }) => hunkId === hunk.id);
-    const thread = known?.thread ?? this.make(hunk);
-    thread.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
-    if (!known) this.asked.push({ thread, hunkId: hunk.id });
-    setTimeout(() => void vscode.commands.executeCommand("workbench.action.focusCommentOnCurrentLine"), DRAWN_MS);
+  provideCommentingRanges(document: vscode.TextDocument): vscode.Range[] {
+    return this.store.of(document).map((hunk) => rangeOf(hunk, document.lineCount));
+  }
+
+  /** Opens a thread at a hunk of the editor in front, with the cursor in it. */
+  async open(hunk: Hunk): Promise<void> {
+    const lineCount = vscode.window.activeTextEditor?.document.lineCount ?? 1;
+    const { start, end } = rangeOf(hunk, lineCount);
+    // The editor's own command counts from 1.
+    const range = { startLineNumber: start.line + 1, startColumn: 1, endLineNumber: end.line + 1, endColumn: 1 };
+    await vscode.commands.executeCommand("workbench.action.addComment", { range, fileComment: false });
   }
 
   /** Keeps or undoes the hunk, and tells the model why with its next call. */
   async judge(verdict: Verdict, { thread, text }: vscode.CommentReply): Promise<void> {
-    const found = this.of(thread);
-    if (!found || text.trim() === "") return;
-    if (await this.actions.judge([found.hunkId], verdict, text.trim())) this.close(thread);
+    const hunk = this.of(thread);
+    if (hunk && (await this.actions.judge([hunk.id], verdict, text.trim()))) thread.dispose();
   }
 
   /** Leaves the hunk as it is and asks for another version of it. */
   async ask({ thread, text }: vscode.CommentReply): Promise<void> {
-    const found = this.of(thread);
-    const [hunk] = found ? this.store.byIds([found.hunkId]) : [];
-    if (!hunk || text.trim() === "") return;
+    const hunk = this.of(thread);
+    if (!hunk) return;
     const { uri, first, last } = hunk;
     const selection = { type: "selection", uri, startLine: first, endLine: last, text: hunk.newLines.map((line) => `${line}\n`).join("") } as const;
-    if (await this.sessions.submit([selection, { type: "text", text: text.trim() }])) this.close(thread);
-  }
-
-  cancel(argument: unknown): void {
-    const thread = (argument as Partial<vscode.CommentReply> | undefined)?.thread ?? (argument as vscode.CommentThread | undefined);
-    if (thread) this.close(thread);
+    if (await this.sessions.submit([selection, { type: "text", text: text.trim() }])) thread.dispose();
   }
 
   dispose(): void {
@@ -65,26 +64,11 @@ export class HunkComments implements vscode.Disposable {
     this.controller.dispose();
   }
 
-  private make(hunk: Hunk): vscode.CommentThread {
-    const line = Math.max(hunk.last - 1, hunk.first);
-    const thread = this.controller.createCommentThread(vscode.Uri.parse(hunk.uri), new vscode.Range(hunk.first, 0, line, 0), []);
-    thread.label = `The agent's change · ${nature(hunk)}`;
-    // The menus of the thread depend on it: the words for a proposal are others.
-    thread.contextValue = verdictWords(hunk).keep.toLowerCase();
-    return thread;
-  }
-
-  private of(thread: vscode.CommentThread): Asked | undefined {
-    return this.asked.find((each) => each.thread === thread);
-  }
-
-  private close(thread: vscode.CommentThread): void {
-    this.asked = this.asked.filter((each) => each.thread !== thread);
-    thread.dispose();
-  }
-
-  /** Threads of hunks that are judged by now. A half-written comment on one is told to nobody, so it goes with it. */
-  private drop(): void {
-    for (const { thread, hunkId } of this.asked) if (this.store.byIds([hunkId]).length === 0) this.close(thread);
+  private of({ uri, range }: vscode.CommentThread): Hunk | undefined {
+    const document = vscode.workspace.textDocuments.find((each) => each.uri.toString() === uri.toString());
+    const hunks = document && range ? this.store.of(document) : [];
+    const found = range && at(hunks, range.end.line);
+    if (!found) void vscode.window.setStatusBarMessage("agent-ls: the change that this is about does not wait any more", 4000);
+    return found;
   }
 }
