@@ -66,6 +66,11 @@ export function isWorthALine(reason: string, files: readonly TurnFile[]): boolea
   return files.length > 0 || END_WORDS[reason] !== undefined;
 }
 
+/** As the server names an item: the same after a reload, whether it comes as an event or from the history. */
+function itemId(seq: number): string {
+  return `i${seq}`;
+}
+
 type Folds = { readonly [K in EventKind]: (s: Snapshot, data: EventData[K], seq: number, event: AgentEvent) => void };
 
 export const folds: Folds = {
@@ -86,13 +91,13 @@ export const folds: Folds = {
     s.session = { ...s.session, title: data.title };
   },
   user_input(s, data, seq, { turnId }) {
-    add(s, (index) => ({ kind: "user", id: `user:${seq}`, index, text: data.text, ...(turnId !== undefined && { turnId }) }));
+    add(s, (index) => ({ kind: "user", id: itemId(seq), index, text: data.text, ...(turnId !== undefined && { turnId }) }));
   },
   processing_end(s, data, seq, { turnId = "" }) {
     const files = [...(s.turnFiles.get(turnId)?.values() ?? [])];
     s.turnFiles.delete(turnId);
     if (!isWorthALine(data.reason, files)) return;
-    s.ends.set(turnId, add(s, (index) => ({ kind: "end" as const, id: `stop:${seq}`, index, turnId, reason: data.reason, files })));
+    s.ends.set(turnId, add(s, (index) => ({ kind: "end" as const, id: itemId(seq), index, turnId, reason: data.reason, files })));
   },
   assistant_text_start: (s, data) => void textPart(s, data.partId, "text"),
   assistant_text_end: (s, data) => { endPart(s, data, "text"); },
@@ -124,14 +129,14 @@ export const folds: Folds = {
   queue(s, data) {
     s.queue = data.items;
   },
-  turn_limit: (s, data, seq) => { notice(s, "warn", data.message, "", `limit:${seq}`); },
-  loop_detection: (s, data, seq) => { notice(s, "warn", data.message, "", `loop:${seq}`); },
-  warning: (s, data, seq) => { notice(s, "warn", data.message, "", `warning:${seq}`); },
-  error: (s, data, seq) => { notice(s, "error", data.message, data.hint, `error:${seq}`); },
+  turn_limit: (s, data, seq) => { notice(s, "warn", data.message, "", itemId(seq)); },
+  loop_detection: (s, data, seq) => { notice(s, "warn", data.message, "", itemId(seq)); },
+  warning: (s, data, seq) => { notice(s, "warn", data.message, "", itemId(seq)); },
+  error: (s, data, seq) => { notice(s, "error", data.message, data.hint, itemId(seq)); },
   retry(s, data, seq) {
     const last = s.items.at(-1);
     const fields = { attempt: data.attempt, delayMs: data.delayMs, text: data.message };
-    if (last?.kind !== "retry") add(s, (index) => ({ kind: "retry", id: `retry:${seq}`, index, ...fields }));
+    if (last?.kind !== "retry") add(s, (index) => ({ kind: "retry", id: itemId(seq), index, ...fields }));
     else touch(s, Object.assign(last, fields));
   },
   usage(s, data) {
@@ -140,11 +145,11 @@ export const folds: Folds = {
   plan(s, data) {
     s.plan = data;
   },
-  file_change(s, data, _seq, { turnId = "" }) {
+  file_change(s, data, seq, { turnId = "" }) {
     const { path, action, added, removed, diff, hunks = [], uri = uriOfPath(path) } = data;
     const hunkIds = hunks.map((hunk) => hunk.id);
     const item = add(s, (index) => ({
-      kind: "file" as const, id: `file:${index + 1}`, index, path, uri, action, added, removed, diff, hunkIds,
+      kind: "file" as const, id: itemId(seq), index, path, uri, action, added, removed, diff, hunkIds,
     }));
     noteFile(s, turnId, item);
     for (const hunk of hunks) {

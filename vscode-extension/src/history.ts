@@ -58,7 +58,7 @@ function itemOf(s: Snapshot, raw: StoredItem, index: number, open: ReadonlySet<s
     case "user":
       return { ...entry, kind: "user", text: raw.text };
     case "steer": {
-      const item = { ...entry, kind: "steer" as const, text: raw.text, status: raw.status };
+      const item = { ...entry, id: raw.steerId, kind: "steer" as const, text: raw.text, status: raw.status };
       s.steers.set(item.id, item);
       return item;
     }

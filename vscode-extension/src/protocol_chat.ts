@@ -27,7 +27,7 @@ export interface TurnFile {
 /** An item of a transcript as the server has folded it, by kind. */
 export interface StoredItems {
   user: { readonly text: string };
-  steer: { readonly text: string; readonly status: "waiting" | "injected" | "removed" };
+  steer: { readonly steerId: string; readonly text: string; readonly status: "waiting" | "injected" | "removed" };
   text: StoredText;
   reasoning: StoredText;
   tool: {

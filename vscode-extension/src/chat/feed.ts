@@ -5,7 +5,7 @@ import type { ToView } from "../webview/messages";
 import { attachmentsOf } from "./labels";
 import { type ViewContext, itemView, sessionView } from "./views";
 
-const PAGE = 60; // items; what a person scrolls back through at a time
+const PAGE = 50; // items; what a person scrolls back through at a time
 
 interface Sent {
   readonly revision: number;
@@ -36,6 +36,13 @@ export class Feed {
     const items = this.views(s, s.items.slice(from - s.first, Math.max(0, before - s.first)));
     this.first = Math.min(this.first, from);
     return { type: "earlier", items, first: from, more: this.hasMore(s) };
+  }
+
+  /** The page after the last item that the view has. */
+  later(s: Snapshot, after: number): ToView {
+    const from = after + 1 - s.first;
+    const items = this.views(s, s.items.slice(from, from + PAGE));
+    return { type: "later", items, isEnd: from + PAGE >= s.items.length };
   }
 
   /** What changed since the last message; undefined when the view has it all. */

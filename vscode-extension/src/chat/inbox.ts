@@ -11,7 +11,7 @@ import { openFile, openLink } from "./links";
 import type { Offers } from "./offers";
 import { type ClientCommandName, isMode, parseSlash } from "./slash";
 
-export type Message = Exclude<FromView, { type: "ready" | "earlier" | "drawn" | "draft" }>;
+export type Message = Exclude<FromView, { type: "ready" | "earlier" | "later" | "end" | "drawn" | "draft" }>;
 type Submit = Extract<FromView, { type: "submit" }>;
 type Allow = Extract<FromView, { type: "allow" }>;
 

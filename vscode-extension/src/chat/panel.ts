@@ -118,6 +118,8 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     if (message.type === "ready") this.ready();
     else if (message.type === "drawn") this.drawn();
     else if (message.type === "draft") this.drafts.take(message);
+    else if (message.type === "later") this.post(this.feed.later(this.ctx.sessions.snapshot, message.after));
+    else if (message.type === "end") this.reset();
     else inBackground(this.ctx.log, message.type === "earlier" ? this.earlier(message.before) : this.handOn(message));
   }
 

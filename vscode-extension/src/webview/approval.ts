@@ -95,7 +95,7 @@ function answers(item: ApprovalView, send: Send): readonly [Command | null, HTML
     if (!isEditing) edit.focus();
   }, allow(null));
   edit.hidden = command === null;
-  const row = h("div", { class: "answers" }, once, ...rules, edit, h("div", { class: "deny" }, reason, textButton("Deny", deny, { class: "secondary" })));
+  const row = h("div", { class: "answers" }, once, edit, ...rules, h("div", { class: "deny" }, reason, textButton("Deny", deny, { class: "secondary" })));
   return [command, row];
 }
 

@@ -116,7 +116,7 @@ function reset({ session: now, items, first, more, draft }: Extract<ToView, { ty
   announcer.forget();
   showSession(now);
   showDraft(draft, before, now.id);
-  const anchor = before === undefined && kept?.sessionId === now.id ? kept.anchor : before === now.id ? transcript.anchor : undefined;
+  const anchor = before === now.id ? transcript.anchor : before === undefined && kept?.sessionId === now.id ? kept.anchor : undefined;
   transcript.reset(items, first, more, () => {
     if (anchor) transcript.restore(anchor);
     drawn();
@@ -136,6 +136,9 @@ function receive(message: ToView): void {
       break;
     case "earlier":
       transcript.earlier(message.items, message.first, message.more);
+      break;
+    case "later":
+      transcript.later(message.items, message.isEnd);
       break;
     case "attach":
       composer.attach(message.attachment);

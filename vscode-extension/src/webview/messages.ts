@@ -126,6 +126,7 @@ export type ToView =
     }
   | { readonly type: "update"; readonly session: SessionView | null; readonly items: readonly ItemView[]; readonly appends: readonly Append[] }
   | { readonly type: "earlier"; readonly items: readonly ItemView[]; readonly first: number; readonly more: boolean }
+  | { readonly type: "later"; readonly items: readonly ItemView[]; readonly isEnd: boolean }
   | { readonly type: "attach"; readonly attachment: Attachment }
   | { readonly type: "focus" }
   /** Opens the list of models, as `/model` asks. */
@@ -161,7 +162,10 @@ export type FromView =
   | { readonly type: "openLink"; readonly url: string }
   | { readonly type: "terminal"; readonly callId: string }
   | { readonly type: "kill"; readonly terminalId: string }
+  /** The page before or after the items that the page holds, and all anew from the end. */
   | { readonly type: "earlier"; readonly before: number }
+  | { readonly type: "later"; readonly after: number }
+  | { readonly type: "end" }
   | { readonly type: "models" }
   | { readonly type: "configure"; readonly configuration: Configuration }
   | { readonly type: "command"; readonly command: HostCommand };

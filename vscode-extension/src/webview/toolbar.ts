@@ -151,7 +151,7 @@ export class Toolbar {
     const spent = usage.totalCostUsd === null ? "" : cost(usage.totalCostUsd);
     const ring = h("span", { class: `ring${percent >= 80 ? " full" : ""}`, "aria-hidden": "true" });
     ring.style.setProperty("--used", `${Math.min(100, percent)}%`);
-    this.meter.replaceChildren(ring, h("span", {}, [`${percent}%`, spent].filter((word) => word !== "").join(" · ")));
+    this.meter.replaceChildren(ring, `${percent}%`, spent === "" ? "" : h("span", { class: "spent" }, `· ${spent}`));
     const cached = Math.round((100 * usage.cacheReadTokens) / Math.max(1, usage.inputTokens));
     const facts: readonly (readonly [string, string])[] = [
       ["Context", `${count(usage.contextTokens)} of ${count(usage.contextWindowTokens)} tokens`],

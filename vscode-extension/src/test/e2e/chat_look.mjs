@@ -1,0 +1,81 @@
+// The chat's prompt, queue, questions and plan, driven by hand and keys, with pictures: node src/test/e2e/chat_look.mjs agent-ls.vsix
+// req: H9, H7
+import assert from "node:assert/strict";
+import { withChat } from "./chat_rig.mjs";
+
+await withChat({}, async ({ wb, chat, shot }) => {
+  const { page } = wb;
+  let frame = await chat();
+  await shot("01-welcome");
+  await wb.openFile("shop/cart.py");
+  await frame.fill("#composer textarea", "show me all");
+  await frame.press("#composer textarea", "Enter");
+  await frame.locator(".approval.pending").waitFor();
+  await shot("02-everything");
+
+  await frame.locator("#plan summary").click();
+  await frame.locator("#queue li").first().hover();
+  await shot("03-plan-and-queue");
+  await frame.locator("#queue li").nth(1).getByRole("button", { name: "Move up" }).click();
+  await frame.locator("#queue li", { hasText: "bump the version" }).first().waitFor();
+  await wb.until(async () => (await frame.locator("#queue li").first().innerText()).includes("bump"));
+  await frame.locator("#queue li").first().getByRole("button", { name: "Edit" }).click();
+  await frame.fill("#queue textarea", "and bump the minor version");
+  await shot("04-queue-edited");
+  await frame.press("#queue textarea", "Enter");
+  await frame.locator("#queue li", { hasText: "minor version" }).waitFor();
+  await frame.locator("#queue li", { hasText: "changelog" }).getByRole("button", { name: "Remove" }).click();
+  await wb.until(async () => (await frame.locator("#queue li").count()) === 1);
+
+  const input = frame.locator("#composer textarea");
+  await input.click();
+  await input.pressSequentially("look at @car");
+  await frame.locator(".menu li", { hasText: "cart.py" }).first().waitFor();
+  await shot("05-mention");
+  await input.press("Enter");
+  await frame.locator(".chips li", { hasText: "cart.py" }).waitFor();
+  assert.match(await input.inputValue(), /^look at @\S*cart\.py $/);
+  await input.fill("");
+  await input.pressSequentially("/");
+  await frame.locator(".menu li", { hasText: "/explain" }).waitFor();
+  await shot("06-commands");
+  await input.press("Escape");
+  await input.fill("");
+
+  await frame.locator(".model").click();
+  await frame.locator(".picker .menu li", { hasText: "Wide 5" }).waitFor();
+  await shot("07-models");
+  await page.keyboard.type("small");
+  await page.keyboard.press("Enter");
+  await wb.until(async () => (await frame.locator(".model").innerText()) === "Small 1");
+  await frame.locator(".meter").click();
+  await shot("08-facts");
+  await frame.locator(".meter").press("Escape");
+
+  await frame.getByRole("button", { name: "Edit…" }).click();
+  await frame.fill("textarea.command", "git status");
+  await shot("09-command-edited");
+  await frame.getByRole("button", { name: "Run This Instead" }).click();
+  await frame.locator("article.text", { hasText: "You ran git status instead." }).waitFor();
+  await input.click();
+  await input.press("Escape");
+  await frame.locator("article.turn", { hasText: "1 file changed" }).waitFor();
+  await shot("10-turn-stopped");
+
+  await input.pressSequentially("half a thought");
+  await wb.runCommand("Developer: Reload Window").catch(() => undefined);
+  await page.waitForTimeout(3000);
+  await page.waitForSelector(".monaco-workbench");
+  await wb.runCommand("agent-ls: Open Chat");
+  frame = await chat();
+  await wb.until(async () => (await frame.locator("#composer textarea").inputValue()) === "half a thought");
+  await shot("11-reloaded");
+  for (const theme of ["Default Light Modern", "Default High Contrast", "Default High Contrast Light"]) {
+    await wb.eval((vscode, name) => vscode.workspace.getConfiguration().update("workbench.colorTheme", name, true), theme);
+    await page.waitForTimeout(500);
+    await frame.fill("#composer textarea", "show me all");
+    await frame.press("#composer textarea", "Enter");
+    await frame.locator(".approval.pending").first().waitFor();
+    await shot(`12-${theme.replace(/ /g, "-")}`);
+  }
+});

@@ -1,0 +1,103 @@
+// The elements of the transcript by item: made once, then changed in place as far as that can be done.
+import { byData, h } from "./dom";
+import type { Append, ItemView, TextView } from "./messages";
+import { type RenderContext, itemElement } from "./render";
+import { StreamedMarkdown } from "./stream";
+import { ToolCard } from "./tool_card";
+
+export interface Entry {
+  readonly index: number;
+  readonly element: HTMLElement;
+  readonly stream?: StreamedMarkdown;
+  readonly card?: ToolCard;
+}
+
+function isText(item: ItemView): item is TextView {
+  return item.kind === "text" || item.kind === "reasoning";
+}
+
+/** Which of an element's buttons has the focus: it has it again after a redraw. */
+function focusedAction(element: HTMLElement): string | undefined {
+  const active = document.activeElement;
+  return active instanceof HTMLElement && element.contains(active) ? active.dataset["action"] : undefined;
+}
+
+export class Entries {
+  private readonly byId = new Map<string, Entry>();
+
+  constructor(private readonly context: RenderContext) {}
+
+  get size(): number {
+    return this.byId.size;
+  }
+
+  get(id: string): Entry | undefined {
+    return this.byId.get(id);
+  }
+
+  clear(): void {
+    this.byId.clear();
+  }
+
+  /** Takes out the oldest (or newest) ones. Returns them in order. */
+  drop(count: number, from: "oldest" | "newest"): Entry[] {
+    const inOrder = [...this.byId].sort(([, a], [, b]) => a.index - b.index);
+    const out = count <= 0 ? [] : from === "oldest" ? inOrder.slice(0, count) : inOrder.slice(-count);
+    for (const [id, { element }] of out) {
+      element.remove();
+      this.byId.delete(id);
+    }
+    return out.map(([, entry]) => entry);
+  }
+
+  /** A new element for an item. */
+  make(item: ItemView): HTMLElement {
+    const made = this.parts(item);
+    made.element.dataset["id"] = item.id;
+    this.byId.set(item.id, { index: item.index, ...made });
+    return made.element;
+  }
+
+  /** Draws an item that is there again; false: it is not. */
+  update(item: ItemView): boolean {
+    const before = this.byId.get(item.id);
+    if (!before) return false;
+    if (before.card && item.kind === "tool") {
+      before.card.update(item);
+      return true;
+    }
+    const focused = focusedAction(before.element);
+    const made = this.make(item);
+    before.element.replaceWith(made);
+    if (focused !== undefined) byData(made, "action", focused)?.focus();
+    return true;
+  }
+
+  append({ id, text, open }: Append): void {
+    const entry = this.byId.get(id);
+    entry?.stream?.append(text, open);
+    entry?.element.classList.toggle("open", open);
+    const label = open ? null : entry?.element.querySelector("summary.thought");
+    if (label) label.textContent = "Thought";
+  }
+
+  private parts(item: ItemView): Omit<Entry, "index"> {
+    if (isText(item)) return this.text(item);
+    if (item.kind === "tool") {
+      const card = new ToolCard(item, this.context);
+      return { element: card.element, card };
+    }
+    return { element: itemElement(item, this.context) };
+  }
+
+  private text(item: TextView): Omit<Entry, "index"> {
+    const stream = new StreamedMarkdown("markdown");
+    stream.append(item.text, item.open);
+    const state = `${item.open ? "open" : ""} ${item.interrupted ? "interrupted" : ""}`;
+    if (item.kind === "text") return { element: h("article", { class: `text ${state}`, "aria-label": "agent" }, stream.element), stream };
+    const { expanded } = this.context;
+    const folded = h("details", { open: expanded.get(item.id) ?? false }, h("summary", { class: "dim thought" }, item.open ? "Thinking…" : "Thought"), stream.element);
+    folded.addEventListener("toggle", () => expanded.set(item.id, folded.open));
+    return { element: h("article", { class: `reasoning ${state}`, "aria-label": "What the model thought" }, folded), stream };
+  }
+}
