@@ -16,14 +16,17 @@ await withChat({}, async ({ wb, chat, shot }) => {
   await frame.locator("#plan summary").click();
   await frame.locator("#queue li").first().hover();
   await shot("03-plan-and-queue");
+  await frame.locator("#queue li").nth(1).hover();
   await frame.locator("#queue li").nth(1).getByRole("button", { name: "Move up" }).click();
   await frame.locator("#queue li", { hasText: "bump the version" }).first().waitFor();
   await wb.until(async () => (await frame.locator("#queue li").first().innerText()).includes("bump"));
+  await frame.locator("#queue li").first().hover();
   await frame.locator("#queue li").first().getByRole("button", { name: "Edit" }).click();
   await frame.fill("#queue textarea", "and bump the minor version");
   await shot("04-queue-edited");
   await frame.press("#queue textarea", "Enter");
   await frame.locator("#queue li", { hasText: "minor version" }).waitFor();
+  await frame.locator("#queue li", { hasText: "changelog" }).hover();
   await frame.locator("#queue li", { hasText: "changelog" }).getByRole("button", { name: "Remove" }).click();
   await wb.until(async () => (await frame.locator("#queue li").count()) === 1);
 
@@ -66,7 +69,6 @@ await withChat({}, async ({ wb, chat, shot }) => {
   await wb.runCommand("Developer: Reload Window").catch(() => undefined);
   await page.waitForTimeout(3000);
   await page.waitForSelector(".monaco-workbench");
-  await wb.runCommand("agent-ls: Open Chat");
   frame = await chat();
   await wb.until(async () => (await frame.locator("#composer textarea").inputValue()) === "half a thought");
   await shot("11-reloaded");

@@ -1,5 +1,6 @@
 // 10,000 deltas and a history of 2,000 items in the real chat: node src/test/e2e/performance.mjs agent-ls.vsix
 // Says the longest task of the webview, how long each part took, and what the page holds. Fails above the promised limits.
+// The time of a task is what its thread worked: on a machine that is shared, what it waited for others says nothing.
 // req: H9, H17
 import assert from "node:assert/strict";
 import { withChat } from "./chat_rig.mjs";
@@ -8,37 +9,46 @@ const ITEMS = 2000;
 const DELTAS = 10000;
 const LONGEST_TASK_MS = 100;
 const HEAP_GROWTH_MB = 30; // the page shares its heap with the workbench: what is added to it is what counts
+const CATEGORIES = ["toplevel", "devtools.timeline", "disabled-by-default-devtools.timeline"];
+const OURS = /agent-ls\.agent-ls[^ ]*\/webview\/main\.js/;
 
-const watch = () => {
-  window.tasks = [];
-  new PerformanceObserver((list) => { for (const entry of list.getEntries()) window.tasks.push([Math.round(entry.startTime), Math.round(entry.duration)]); }).observe({ type: "longtask", buffered: true });
-};
-const measure = () => {
-  const longest = Math.max(0, ...window.tasks.map(([, ms]) => ms));
-  const found = { longest, tasksOver50: window.tasks.length, elements: document.querySelectorAll("*").length, articles: document.querySelectorAll("#transcript article").length, heapMB: 0 };
-  window.tasks.length = 0;
-  return found;
-};
+/** The longest tasks of a trace in which our page's script ran, or its frame was laid out; longest first. */
+function tasksOf(trace, frameIds) {
+  const events = JSON.parse(trace.toString()).traceEvents;
+  const ours = events.filter(({ args }) => OURS.test(args?.data?.url ?? "") || frameIds.has(args?.data?.frame) || frameIds.has(args?.beginData?.frame));
+  const threads = new Set(ours.map(({ pid, tid }) => `${pid}:${tid}`));
+  const marks = new Map([...threads].map((thread) => [thread, ours.filter(({ pid, tid }) => `${pid}:${tid}` === thread).sort((a, b) => a.ts - b.ts)]));
+  const tasks = events.filter(({ name, pid, tid, ph }) => ph === "X" && /RunTask$/.test(name) && threads.has(`${pid}:${tid}`));
+  const found = [];
+  for (const task of tasks) {
+    if ((task.tdur ?? task.dur) < 5000) continue;
+    const inside = marks.get(`${task.pid}:${task.tid}`).filter(({ ts }) => ts >= task.ts && ts <= task.ts + task.dur);
+    if (inside.length > 0) found.push({ workMs: Math.round((task.tdur ?? task.dur) / 1000), wallMs: Math.round(task.dur / 1000), what: [...new Set(inside.map(({ name }) => name))].slice(0, 5).join(" ") });
+  }
+  return found.sort((a, b) => b.workMs - a.workMs);
+}
 
 await withChat({ items: ITEMS }, async ({ wb, chat, shot }) => {
   const frame = await chat();
-  const results = {};
-  const part = async (name, run) => {
-    const startMs = performance.now();
-    await run();
-    await frame.evaluate(() => new Promise((done) => { requestAnimationFrame(() => setTimeout(done, 50)); }));
-    results[name] = { ms: Math.round(performance.now() - startMs), ...(await frame.evaluate(measure)), heapMB: await heap() };
-    console.log(name.padEnd(28), JSON.stringify(results[name]));
-  };
   const inspector = await wb.page.context().newCDPSession(wb.page);
+  const ids = (tree) => [...(/webview/.test(tree.frame.url) ? [tree.frame.id] : []), ...(tree.childFrames ?? []).flatMap(ids)];
+  const frameIds = new Set(ids((await inspector.send("Page.getFrameTree")).frameTree));
   const heap = async () => {
     await inspector.send("HeapProfiler.collectGarbage");
     return Math.round((await inspector.send("Runtime.getHeapUsage")).usedSize / 1e5) / 10;
   };
   const heapBefore = await heap();
-  await frame.evaluate(watch);
-  await wb.page.waitForTimeout(300); // what is buffered of the page's own start comes first
-  await frame.evaluate(measure);
+  const results = {};
+  const part = async (name, run) => {
+    await wb.browser.startTracing(wb.page, { categories: CATEGORIES });
+    const startMs = performance.now();
+    await run();
+    const tookMs = Math.round(performance.now() - startMs);
+    const tasks = tasksOf(await wb.browser.stopTracing(), frameIds);
+    const page = await frame.evaluate(() => ({ elements: document.querySelectorAll("*").length, articles: document.querySelectorAll("#transcript article").length }));
+    results[name] = { tookMs, longestMs: tasks[0]?.workMs ?? 0, heapMB: await heap(), ...page };
+    console.log(name.padEnd(32), JSON.stringify(results[name]), "\n  longest:", JSON.stringify(tasks.slice(0, 3)));
+  };
 
   await part("opens a long session", async () => {
     await frame.fill("#composer textarea", "hello");
@@ -58,7 +68,7 @@ await withChat({ items: ITEMS }, async ({ wb, chat, shot }) => {
   await part(`scrolls back through ${ITEMS} items`, async () => {
     for (let pages = 0; pages < 200; pages++) {
       await frame.evaluate(() => { document.getElementById("transcript").scrollTop = 0; });
-      await wb.until(() => frame.evaluate(() => { const list = document.getElementById("transcript"); return list.scrollTop > 0 || document.querySelector(".more").hidden; }), "the page before", 20000);
+      await wb.until(() => frame.evaluate(() => document.getElementById("transcript").scrollTop > 0 || document.querySelector(".more").hidden), "the page before", 20000);
       if (await frame.locator(".more").isHidden()) break;
     }
     await frame.locator("article.user", { hasText: "Question 0:" }).waitFor();
@@ -71,9 +81,9 @@ await withChat({ items: ITEMS }, async ({ wb, chat, shot }) => {
     await frame.locator("body.busy").waitFor();
     await wb.until(async () => (await frame.locator("body.busy").count()) === 0, "the stream ends", 60000);
   });
-  const longest = Math.max(...Object.values(results).map((each) => each.longest));
+  const longest = Math.max(...Object.values(results).map((each) => each.longestMs));
   const growth = Math.max(...Object.values(results).map((each) => each.heapMB)) - heapBefore;
-  console.log(`longest task ${longest} ms, heap ${heapBefore} MB and at most ${growth.toFixed(1)} MB more`);
+  console.log(`longest task ${longest} ms; heap ${heapBefore} MB, at most ${growth.toFixed(1)} MB more`);
   assert.ok(longest < LONGEST_TASK_MS, `a task took ${longest} ms`);
   assert.ok(growth < HEAP_GROWTH_MB, `the page holds ${growth} MB more`);
 });

@@ -1,0 +1,87 @@
+// What a hostile model writes does nothing in the real chat, and axe finds nothing serious in any kind of theme:
+// node src/test/e2e/chat_safety.mjs agent-ls.vsix
+// req: H9
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { withChat } from "./chat_rig.mjs";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core"), "utf8");
+const THEMES = ["Default Light Modern", "Default Dark Modern", "Default High Contrast", "Default High Contrast Light"];
+
+const send = async (frame, text) => {
+  await frame.fill("#composer textarea", text);
+  await frame.press("#composer textarea", "Enter");
+};
+
+async function runsNothing({ wb, chat, shot }) {
+  const frame = await chat();
+  const asked = [];
+  wb.page.on("request", (request) => asked.push(request.url()));
+  await send(frame, "hostile");
+  await frame.locator("article.text", { hasText: "picture" }).first().waitFor();
+  await frame.locator("article.text .code").nth(1).waitFor();
+  const found = await frame.evaluate(() => {
+    const root = document.getElementById("transcript");
+    const attributes = [...root.querySelectorAll("*")].flatMap((element) => [...element.attributes].map(({ name, value }) => `${name}=${value}`));
+    return {
+      elements: [...root.querySelectorAll("script, img, svg, iframe, object, embed, style, link, form, base, meta")].map(({ outerHTML }) => outerHTML),
+      handlers: attributes.filter((each) => /^on/i.test(each)),
+      hrefs: [...root.querySelectorAll("[href], [src]")].map((element) => element.getAttribute("href") ?? element.getAttribute("src")).filter((href) => href !== "#"),
+      opens: [...root.querySelectorAll("[data-open], [data-link]")].map((element) => element.dataset.open ?? element.dataset.link),
+    };
+  });
+  assert.deepEqual([found.elements, found.handlers, found.hrefs], [[], [], []]);
+  assert.deepEqual(found.opens.filter((each) => /^(javascript|data|command|vscode|mailto):|^\/\/|^file:\/\/[^/]/i.test(each)), []);
+  for (const link of await frame.locator("#transcript article.text a").all()) {
+    await link.click();
+    const dialog = wb.page.locator(".monaco-dialog-box");
+    if (/^https?:/.test((await link.getAttribute("data-link")) ?? "")) {
+      await dialog.filter({ hasText: "example.org" }).waitFor();
+      await shot("safety-link");
+      await wb.page.keyboard.press("Escape");
+      await dialog.waitFor({ state: "hidden" });
+    }
+  }
+  // What the policy stops, should markup ever get through: put there by hand, it must do nothing as well.
+  await frame.evaluate(() => {
+    const box = document.createElement("div");
+    box.innerHTML = "<img src=x onerror='window.pwned = 1'><svg onload='window.pwned = 1'></svg><iframe src='javascript:parent.pwned=1'></iframe><a id='js' href='javascript:window.pwned=1'>x</a><img src='https://example.org/track.png'>";
+    document.body.append(box);
+    const script = document.createElement("script");
+    script.textContent = "window.pwned = 1";
+    document.body.append(script);
+    document.getElementById("js").click();
+    box.remove();
+  });
+  await wb.page.waitForTimeout(300);
+  assert.equal(await frame.evaluate(() => window.pwned), undefined);
+  assert.equal(await wb.page.evaluate(() => window.pwned), undefined);
+  assert.deepEqual(asked.filter((url) => /example\.org/.test(url)), []);
+  console.log("a hostile answer ran, loaded and opened nothing");
+}
+
+async function isAccessible({ wb, chat, shot }) {
+  const frame = await chat();
+  await send(frame, "show");
+  await frame.locator(".approval.pending").waitFor();
+  await frame.locator("#plan summary").click();
+  await frame.locator(".tool summary").first().click();
+  await frame.locator("#composer textarea").pressSequentially("/");
+  await frame.locator(".menu li").first().waitFor();
+  await frame.evaluate(AXE);
+  for (const theme of THEMES) {
+    await wb.eval((vscode, name) => vscode.workspace.getConfiguration().update("workbench.colorTheme", name, true), theme);
+    await wb.page.waitForTimeout(600);
+    const { violations } = await frame.evaluate(() => window.axe.run(document));
+    const told = violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.slice(0, 4).map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary}`).join("\n    ")}`);
+    console.log(`${theme}: ${told.length === 0 ? "nothing found" : `\n  ${told.join("\n  ")}`}`);
+    await shot(`axe-${theme.replace(/ /g, "-")}`);
+    assert.deepEqual(violations.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id }) => id), []);
+  }
+}
+
+await withChat({}, async (rig) => {
+  await runsNothing(rig);
+  await isAccessible(rig);
+});
