@@ -18,7 +18,7 @@ export function header(session: SessionView, toQuestion: () => void): HTMLElemen
   return h(
     "header",
     { id: "session" },
-    h("h2", { title: session.title }, session.title === "" ? "New session" : session.title),
+    h("h1", { title: session.title }, session.title === "" ? "New session" : session.title),
     ...badges.filter((badge) => badge !== "").map((badge) => h("span", { class: "badge" }, badge)),
     asks,
   );
@@ -30,7 +30,8 @@ export function reviewBar({ hunks }: SessionView, send: Send): HTMLElement | nul
     "section",
     { id: "review", "aria-label": "Changes to review" },
     icon("diff-multiple"),
-    h("span", {}, `${plural(hunks.count, "change")} in ${plural(hunks.files, "file")}`),
+    h("span", {}, plural(hunks.count, "change")),
+    h("span", { class: "files dim" }, ` in ${plural(hunks.files, "file")}`),
     h("span", { class: "grow" }),
     textButton("Next", command(send, "nextHunk"), { class: "link", "data-action": "next" }),
     textButton("Keep All", command(send, "keepAll"), { class: "link", "data-action": "keep" }),
@@ -59,7 +60,7 @@ export function welcome(send: Send): HTMLElement {
   return h(
     "section",
     { id: "welcome" },
-    h("h2", {}, "agent-ls"),
+    h("h1", {}, "agent-ls"),
     h("p", {}, "Say below what should change in this project. Edits land in your files and wait there for you to keep or undo them."),
     h(
       "ul",

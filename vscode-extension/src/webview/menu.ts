@@ -26,6 +26,7 @@ export class Menu {
     field.setAttribute("aria-controls", this.id);
     // A field of many lines may have no other role than its own.
     if (field instanceof HTMLInputElement) field.setAttribute("role", "combobox");
+    else this.element.tabIndex = 0; // nothing else says that its scrolling is the field's
     this.tellExpanded(false);
     // The field keeps the focus while the mouse chooses.
     this.element.addEventListener("mousedown", (event) => { event.preventDefault(); });

@@ -159,7 +159,7 @@ export class Toolbar {
       ["Written", `${count(usage.outputTokens)} tokens`],
       ["Cost", spent === "" ? "unknown: no price for this model" : spent],
     ];
-    this.meter.setAttribute("aria-label", facts.map(([name, value]) => `${name} ${value}`).join(". "));
+    this.meter.setAttribute("aria-label", `${this.meter.textContent}. ` + facts.map(([name, value]) => `${name} ${value}`).join(". "));
     this.meter.title = facts.map(([name, value]) => `${name}: ${value}`).join("\n");
     this.facts.replaceChildren(...facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
   }

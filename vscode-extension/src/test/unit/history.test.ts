@@ -1,0 +1,102 @@
+// req: H9
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Feed } from "../../chat/feed";
+import { fromStored, prepend } from "../../history";
+import type { SubscribeResult } from "../../protocol";
+import type { StoredItem, StoredItems } from "../../protocol_chat";
+import { apply, newSnapshot, pendingApprovals, subscribed } from "../../snapshot";
+import type { EndView } from "../../webview/messages";
+import { subscription } from "../support/fake_connection";
+import { delta, recorded, sessionEvents } from "../support/golden";
+
+function stored<K extends keyof StoredItems>(seq: number, kind: K, data: StoredItems[K], turnId = "t1"): StoredItem {
+  return { id: `i${seq}`, seq, turnId, timestamp: "", kind, ...data } as unknown as StoredItem;
+}
+
+const FILE = { path: "/w/a.py", uri: "file:///w/a.py", action: "modify", added: 2, removed: 1 } as const;
+const REQUEST = { requestId: "a1", callId: "c2", tool: "shell", summary: "ls", reason: "", effect: { command: "ls" }, digest: "d", rules: [] };
+
+const NEWEST_FIRST = [
+  stored(20, "approval", { request: REQUEST, status: "pending" }),
+  stored(19, "text", { partId: "p2", text: "Now I", interrupted: false }),
+  stored(18, "file", { ...FILE, callId: "c1", diff: "", hunks: [] }),
+  stored(17, "tool", { callId: "c1", name: "shell", summary: "make", arguments: "{}", status: "running", terminalId: "term1" }),
+  stored(16, "steer", { steerId: "st1", text: "faster", status: "waiting" }),
+  stored(15, "user", { text: "go on" }),
+  stored(14, "end", { reason: "completed", files: [] }, "t0"),
+];
+
+function opened(more: Partial<SubscribeResult> = {}) {
+  const result = subscription("s1", {
+    lastSeq: 20,
+    openParts: [{ partId: "p2", kind: "assistant_text_delta", text: "Now I see" }],
+    pending: { approvals: [REQUEST] },
+    snapshot: { items: NEWEST_FIRST, more: true, plan: { explanation: "", items: [] } },
+    draft: { text: "half", attachments: [] },
+    ...more,
+  });
+  assert.ok(result.snapshot);
+  const s = fromStored(result.snapshot, result);
+  assert.equal(subscribed(s, result), "applied");
+  return s;
+}
+
+test("a long session opens with the newest items, oldest first, and what waits in them is there", () => {
+  const s = opened();
+  assert.deepEqual(s.items.map(({ kind, id }) => `${kind} ${id}`), ["user i15", "steer st1", "tool c1", "file i18", "text p2", "approval a1"]);
+  assert.deepEqual([s.lastSeq, s.first, s.more, s.oldestSeq, s.draft?.text], [20, 0, true, 14, "half"]);
+  assert.deepEqual(pendingApprovals(s).map(({ id }) => id), ["a1"]);
+  assert.equal(s.terminals.get("term1")?.running, true);
+});
+
+test("what was open goes on where it stands", () => {
+  const s = opened();
+  const text = s.partItem.get("p2");
+  assert.equal(text?.part.text, "Now I see");
+  assert.equal(apply(s, delta("assistant_text_delta", "p2", 9, " it", 20)), "applied");
+  assert.equal(apply(s, recorded(21, "assistant_text_end", { partId: "p2", text: "Now I see it", interrupted: false })), "applied");
+  assert.deepEqual([text?.part.text, text?.part.open], ["Now I see it", false]);
+  assert.equal(apply(s, recorded(22, "steering_injected", { steerId: "st1", text: "faster" })), "applied");
+  assert.equal(s.steers.get("st1")?.status, "injected");
+  assert.equal(s.items.length, 6);
+});
+
+test("a turn that was open sums up its files when it ends", () => {
+  const s = opened();
+  apply(s, { ...recorded(21, "file_change", { ...FILE, callId: "c3", diff: "" }), turnId: "t1" });
+  apply(s, { ...recorded(22, "processing_end", { reason: "completed" }), turnId: "t1" });
+  const last = s.items.at(-1);
+  assert.deepEqual(last?.kind === "end" && last.files, [{ ...FILE, added: 4, removed: 2 }]);
+});
+
+test("older pages stand before what is there, and nothing that was there moves", () => {
+  const s = opened();
+  const before = s.items.map(({ id, index }) => `${id} ${index}`);
+  const older = [stored(12, "text", { partId: "p0", text: "Done.", interrupted: false }, "t0"), stored(11, "user", { text: "first" }, "t0")];
+  prepend(s, { items: older, more: false });
+  assert.deepEqual(s.items.slice(2).map(({ id, index }) => `${id} ${index}`), before);
+  assert.deepEqual(s.items.slice(0, 2).map(({ id, index }) => `${id} ${index}`), ["i11 -2", "p0 -1"]);
+  assert.deepEqual([s.first, s.more, s.oldestSeq], [-2, false, 11]);
+  apply(s, recorded(21, "user_input", { text: "new" }));
+  assert.deepEqual([s.items.at(-1)?.index, s.touched.has(6)], [6, true]);
+  const page = new Feed({ relative: (path) => path }).earlier(s, 0);
+  assert.deepEqual(page.type === "earlier" && [page.items.map(({ id }) => id), page.first, page.more], [["i11", "p0"], -2, false]);
+});
+
+test("the end of a turn offers to keep and undo what is still open of it", () => {
+  const s = newSnapshot();
+  const end = () => {
+    const reset = new Feed({ relative: (path) => path }).reset(s);
+    assert.equal(reset.type, "reset");
+    return (reset.type === "reset" ? reset.items : []).find((item): item is EndView => item.kind === "end");
+  };
+  for (const event of sessionEvents.filter(({ kind }) => kind !== "hunk_state")) apply(s, { ...event, ...(event.seq !== undefined && { seq: s.lastSeq + 1 }) });
+  assert.deepEqual([end()?.openIds, end()?.text, end()?.files.length], [["h1"], "Ended by an error.", 1]);
+  const kept = sessionEvents.find(({ kind }) => kind === "hunk_state");
+  assert.ok(kept);
+  s.touched.clear();
+  apply(s, { ...kept, seq: s.lastSeq + 1 });
+  assert.ok([...s.touched].some((index) => s.items[index]?.kind === "end"), "the card is drawn anew");
+  assert.deepEqual(end()?.openIds, []);
+});

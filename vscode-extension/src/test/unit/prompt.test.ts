@@ -1,0 +1,76 @@
+// req: H9
+import assert from "node:assert/strict";
+import { mock, test } from "node:test";
+import { Drafts } from "../../chat/drafts";
+import { attachmentsOf } from "../../chat/labels";
+import { parseSlash } from "../../chat/slash";
+import type { DraftView } from "../../webview/messages";
+import { wordAt } from "../../webview/mentions";
+
+test("a slash is a command of the editor, of the server, or just text", () => {
+  const known = [{ name: "fix", description: "" }];
+  assert.deepEqual(parseSlash("/mode plan", known), { kind: "client", name: "mode", words: "plan" });
+  assert.deepEqual(parseSlash("/fix the test\nplease", known), { kind: "server", name: "fix", words: "the test\nplease" });
+  for (const text of ["/etc/hosts is wrong", "/unknown", "/ fix", "fix /fix", "/fixes"]) assert.deepEqual(parseSlash(text, known), { kind: "text" }, text);
+});
+
+test("a mention begins with @ at the start of a word, a command with / at the start of all", () => {
+  const cases: readonly (readonly [string, unknown])[] = [
+    ["look at @sh", { trigger: "@", query: "sh", from: 8 }],
+    ["@", { trigger: "@", query: "", from: 0 }],
+    ["(@a/b.py", { trigger: "@", query: "a/b.py", from: 1 }],
+    ["/ex", { trigger: "/", query: "ex", from: 0 }],
+    ["/mode pl", { trigger: "/", query: "mode pl", from: 0 }],
+    ["ada@example.org", undefined],
+    ["see /etc", undefined],
+    ["@done ", undefined],
+  ];
+  for (const [text, expected] of cases) assert.deepEqual(wordAt(text, text.length), expected, text);
+});
+
+test("what is attached is named by its part alone", () => {
+  const parts = [
+    { type: "text", text: "words" }, { type: "file", uri: "file:///w/my%20file.py" }, { type: "folder", uri: "file:///w/shop/" },
+    { type: "selection", uri: "file:///w/a.py", startLine: 2, endLine: 4, text: "" }, { type: "diagnostics" }, { type: "image", mediaType: "image/png", data: "" },
+  ] as const;
+  assert.deepEqual(attachmentsOf(parts).map(({ label }) => label), ["my file.py", "shop/", "a.py:3-4", "problems", "picture"]);
+});
+
+function drafts() {
+  const kept: DraftView[] = [];
+  const tell = (text: string, more: { readonly isLast?: boolean; readonly attachments?: DraftView["attachments"] } = {}) => {
+    box.take({ type: "draft", text, attachments: more.attachments ?? null, isLast: more.isLast ?? false });
+  };
+  const box = new Drafts((draft) => kept.push(draft));
+  return { kept, tell, box };
+}
+
+test("a draft is kept once after the last key, at once when the page goes or the message was sent", (t) => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  t.after(() => { mock.timers.reset(); });
+  const { kept, tell, box } = drafts();
+  tell("a");
+  tell("ab");
+  assert.equal(kept.length, 0);
+  mock.timers.tick(200);
+  assert.deepEqual(kept, [{ text: "ab", attachments: [] }]);
+  tell("abc", { isLast: true });
+  tell("");
+  assert.deepEqual(kept.map(({ text }) => text), ["ab", "abc", ""]);
+  box.flush();
+  mock.timers.tick(5000);
+  assert.equal(kept.length, 3, "nothing is kept twice");
+});
+
+test("attachments are told once and kept with every text after", (t) => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  t.after(() => { mock.timers.reset(); });
+  const { kept, tell, box } = drafts();
+  const attachments = [{ label: "p", part: { type: "image", mediaType: "image/png", data: "AAAA" } }] as const;
+  tell("see", { attachments });
+  tell("see this");
+  mock.timers.tick(200);
+  assert.equal(kept.length, 0, "pictures are not written at every pause");
+  box.flush();
+  assert.deepEqual(kept, [{ text: "see this", attachments }]);
+});
