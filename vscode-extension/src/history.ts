@@ -56,7 +56,7 @@ function itemOf(s: Snapshot, raw: StoredItem, index: number, open: ReadonlySet<s
   const entry: Entry = { id: raw.id, index };
   switch (raw.kind) {
     case "user":
-      return { ...entry, kind: "user", text: raw.text };
+      return { ...entry, kind: "user", text: raw.text, turnId: raw.turnId };
     case "steer": {
       const item = { ...entry, id: raw.steerId, kind: "steer" as const, text: raw.text, status: raw.status };
       s.steers.set(item.id, item);

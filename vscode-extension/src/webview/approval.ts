@@ -111,7 +111,7 @@ export function approvalElement(item: ApprovalView, send: Send): HTMLElement {
   return h(
     "section",
     { class: "approval pending", "aria-labelledby": titleId },
-    h("h3", { id: titleId }, icon("question"), question(item)),
+    h("h2", { id: titleId }, icon("question"), question(item)),
     command?.element,
     ...effect(item),
     item.why === "" ? null : h("p", { class: "dim" }, item.why),
