@@ -59,7 +59,9 @@ export class Mentions {
   }
 
   take(event: KeyboardEvent): boolean {
-    return this.menu.take(event);
+    const isTaken = this.menu.take(event);
+    if (isTaken && !this.menu.isOpen) this.close();
+    return isTaken;
   }
 
   show(request: number, offers: readonly Offer[]): void {
