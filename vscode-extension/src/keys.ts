@@ -135,5 +135,5 @@ export class Keys implements vscode.Disposable {
 
 async function choose(providers: readonly Provider[], title: string, detail = (_: Provider): string => ""): Promise<Provider | undefined> {
   const items = providers.map((provider) => ({ label: provider.name, description: detail(provider), provider }));
-  return (await vscode.window.showQuickPick(items, { title }))?.provider;
+  return (await vscode.window.showQuickPick(items, { title, ignoreFocusOut: true }))?.provider;
 }

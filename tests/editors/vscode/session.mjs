@@ -12,6 +12,7 @@ await play(async (actor) => {
 async function key(actor) {
   const { workbench } = actor;
   await workbench.runCommand("agent-ls: New Session");
+  await actor.chat();
   await workbench.notification("no API key yet").waitFor();
   await actor.step("no key yet");
   await workbench.answerNotification("no API key yet", "Set API Key…");
