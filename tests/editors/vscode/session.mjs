@@ -79,7 +79,6 @@ async function review(actor) {
   await actor.lens("agent 1/3", "Keep").click();
   await actor.lens("agent 1/2", "Undo").click();
   await actor.lens("agent 1/1", "Comment").click();
-  await actor.step("asks for the comment");
   await comment(actor, "Say parts, not pieces.");
   assert.deepEqual((await workbench.text()).match(/^ {4}return .*$/gm), ["    return sum(stock.values())", "    return [name for name in stock]", "    return f\"{len(stock)} pieces\""]);
   await actor.say("Go on.");
@@ -88,16 +87,14 @@ async function review(actor) {
   await actor.step("one kept, one undone, one commented");
 }
 
-/** In an input box, or in a thread beside the line. */
+/** In the thread beside the line; the change stays. */
 async function comment(actor, text) {
-  const { page, workbench, until } = actor;
-  const box = page.locator(".quick-input-widget:visible .quick-input-box input");
-  const thread = page.locator(".review-widget .monaco-editor").last();
-  await until(async () => (await box.isVisible()) || (await thread.isVisible()), "a place for the comment");
-  if (await box.isVisible()) return workbench.inputBox(text);
-  await thread.click();
-  await page.keyboard.type(text);
-  await page.locator(".review-widget .monaco-button").filter({ hasText: /Send|Comment|Add/ }).first().click();
+  const thread = actor.page.locator(".review-widget").last();
+  await thread.locator(".monaco-editor").click();
+  await actor.page.keyboard.type(text);
+  await actor.step("a comment on a change");
+  await thread.getByRole("button", { name: "Keep and Tell" }).click();
+  await thread.waitFor({ state: "hidden" });
 }
 
 async function terminal(actor) {

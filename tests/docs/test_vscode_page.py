@@ -1,0 +1,74 @@
+"""docs/vscode.md and the extension's README against what package.json declares, and that against the server."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from agent_ls._version import __version__
+from agent_ls.app.settings import Settings
+from tests.docs.pages import read, table
+
+MANIFEST: dict[str, Any] = json.loads(read("vscode-extension/package.json"))
+CONTRIBUTES = MANIFEST["contributes"]
+DECLARED: dict[str, dict[str, Any]] = CONTRIBUTES["configuration"]["properties"]
+PAGES = ("docs/vscode.md", "vscode-extension/README.md")
+ANY_SCOPE = {"agentLs.notify", "agentLs.codeLens"}
+"""What neither spends, widens nor runs anything."""
+NOT_OFFERED = {"walkthroughPauseMs"}
+"""Settings of the server that are for its tests and its demo."""
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_settings_of_a_page_and_their_defaults_are_those_of_the_extension(page: str) -> None:
+    told = {row[0].strip("`"): json.loads(row[1].strip("`")) for row in table(read(page), "setting")}
+
+    assert told == {name: setting["default"] for name, setting in DECLARED.items()}
+
+
+@pytest.mark.req("H17")
+def test_no_workspace_can_set_what_spends_widens_or_runs() -> None:
+    restricted = MANIFEST["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"]
+    guarded = {name for name, setting in DECLARED.items() if setting["scope"] in ("machine", "application")}
+
+    assert guarded == set(restricted) == set(DECLARED) - ANY_SCOPE
+    assert list(DECLARED)[-len(ANY_SCOPE) :] == sorted(ANY_SCOPE, reverse=True), "the pages say: the last two"
+
+
+def test_the_settings_that_the_server_is_given_are_those_it_knows_with_its_defaults() -> None:
+    known = Settings().model_dump(by_alias=True)
+    declared = {name.removeprefix("agentLs."): setting["default"] for name, setting in DECLARED.items()}
+
+    assert set(known) - NOT_OFFERED <= set(declared)
+    for name in set(known) - NOT_OFFERED:
+        assert declared[name] == ("" if known[name] is None else known[name]), name
+
+
+@pytest.mark.req("H17")
+def test_the_extension_runs_beside_the_folder_and_says_where_it_does_not() -> None:
+    assert MANIFEST["extensionKind"] == ["workspace"]
+    assert MANIFEST["capabilities"]["untrustedWorkspaces"]["supported"] == "limited"
+    assert MANIFEST["capabilities"]["virtualWorkspaces"]["supported"] is False
+
+
+def test_the_extension_and_its_server_have_one_version() -> None:
+    assert MANIFEST["version"] == __version__
+
+
+def test_the_first_steps_lead_to_commands_and_pages_that_are_there() -> None:
+    commands = {command["command"] for command in CONTRIBUTES["commands"]}
+    steps = [step for guide in CONTRIBUTES["walkthroughs"] for step in guide["steps"]]
+
+    for step in steps:
+        assert read(f"vscode-extension/{step['media']['markdown']}")
+        named = [word for word in step["completionEvents"] if word.startswith("onCommand:")]
+        assert {word.removeprefix("onCommand:") for word in named} <= commands, step["id"]
+        link = step["description"].rpartition("(command:")[2].partition("?")[0].rstrip(")")
+        assert link in commands or link.startswith("workbench."), step["id"]
+
+
+def test_no_package_of_the_extension_names_a_registry() -> None:
+    for lock in ("vscode-extension/package-lock.json", ".ci/vsce/package-lock.json"):
+        assert '"resolved": "http' not in read(lock), f"{lock}: npm config set omit-lockfile-registry-resolved true"
