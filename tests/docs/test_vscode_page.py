@@ -71,4 +71,6 @@ def test_the_first_steps_lead_to_commands_and_pages_that_are_there() -> None:
 
 def test_no_package_of_the_extension_names_a_registry() -> None:
     for lock in ("vscode-extension/package-lock.json", ".ci/vsce/package-lock.json"):
-        assert '"resolved": "http' not in read(lock), f"{lock}: npm config set omit-lockfile-registry-resolved true"
+        assert '"resolved": "http' not in read(lock), (
+            f"{lock}: npm config set omit-lockfile-registry-resolved true"
+        )
