@@ -141,7 +141,7 @@ async function show() {
 
 async function act(text) {
   begin(text);
-  const [, what, count] = /^(\w+) ?(\d*)/.exec(text) ?? [];
+  const [, what, count] = /\b(stream|hostile|show)\b ?(\d*)/.exec(text) ?? [];
   if (what === "stream") await stream(Number(count || 10000));
   else if (what === "hostile") answerOf(`a${seq}`, HOSTILE);
   else if (what === "show") return show();
