@@ -1,6 +1,6 @@
 // What is chosen from lists: a session, and the model, effort and mode of the one that is shown.
 import * as vscode from "vscode";
-import type { Mode, SessionInfo } from "./protocol";
+import type { Mode, ReviewMode, SessionInfo } from "./protocol";
 import type { Sessions } from "./session";
 
 const MODES: readonly { readonly label: Mode; readonly description: string }[] = [
@@ -8,6 +8,11 @@ const MODES: readonly { readonly label: Mode; readonly description: string }[] =
   { label: "ask", description: "asks before commands, and once before edits" },
   { label: "edits", description: "asks before commands" },
   { label: "full", description: "asks only for what is never done silently" },
+];
+
+const REVIEWS: readonly { readonly label: ReviewMode; readonly description: string }[] = [
+  { label: "after", description: "changes stand in the files, to keep or undo" },
+  { label: "before", description: "changes are proposed, and made when you accept them" },
 ];
 
 function sessionItem(info: SessionInfo, currentId: string | undefined) {
@@ -49,6 +54,11 @@ async function chooseMode(sessions: Sessions): Promise<void> {
   if (chosen) await sessions.configure({ mode: chosen.label });
 }
 
+async function chooseReview(sessions: Sessions): Promise<void> {
+  const chosen = await vscode.window.showQuickPick(REVIEWS, { placeHolder: "When do you judge the agent's changes?" });
+  if (chosen) await sessions.configure({ review: chosen.label });
+}
+
 async function typeIn(sessions: Sessions, name: "model" | "effort" | "provider", prompt: string): Promise<void> {
   const value = await vscode.window.showInputBox({ prompt, value: sessions.snapshot.session[name] ?? "" });
   if (value !== undefined && value !== "") await sessions.configure({ [name]: value });
@@ -61,6 +71,7 @@ export async function configure(sessions: Sessions): Promise<void> {
       { label: "Model", description: session.model ?? "", run: () => typeIn(sessions, "model", "A model that the provider knows") },
       { label: "Effort", description: session.effort ?? "the model's own", run: () => typeIn(sessions, "effort", "low, medium, high, or what the provider adds") },
       { label: "Mode", description: session.mode ?? "", run: () => chooseMode(sessions) },
+      { label: "Review", description: session.review ?? "after", run: () => chooseReview(sessions) },
       { label: "Provider", description: session.provider ?? "", run: () => typeIn(sessions, "provider", "anthropic, openai, or walkthrough") },
     ],
     { placeHolder: "Change for this session" },

@@ -1,6 +1,6 @@
 // The settings section `agentLs`: what new sessions start with, and what the server is given.
 import * as vscode from "vscode";
-import type { Configuration, Mode } from "./protocol";
+import type { Configuration, Mode, ReviewMode } from "./protocol";
 
 export const SECTION = "agentLs";
 
@@ -23,12 +23,13 @@ export function chosen(name: string): unknown {
 
 /** What new sessions are made with; what the user left alone is the server's choice. */
 export function configuration(): Configuration {
-  const [provider, model, effort, mode] = ["provider", "model", "effort", "mode"].map(chosen);
+  const [provider, model, effort, mode, review] = ["provider", "model", "effort", "mode", "review"].map(chosen);
   return {
     ...(typeof provider === "string" && { provider }),
     ...(typeof model === "string" && { model }),
     ...(typeof effort === "string" && { effort }),
     ...(typeof mode === "string" && { mode: mode as Mode }),
+    ...(typeof review === "string" && { review: review as ReviewMode }),
   };
 }
 
