@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.neovim.conftest import Panel, StartNvim
@@ -25,7 +27,7 @@ def asked(panel: Panel, nvim: Nvim) -> Panel:
 def test_an_approval_shows_the_exact_command_and_the_offered_rule(asked: Panel, nvim: Nvim) -> None:
     nvim.wait_screen(
         "┃   make test && rm -rf build",
-        "a allow once   d deny",
+        "a allow once   d deny   c change",
         "A commands that start with make",
         "waiting for you",
     )
@@ -37,6 +39,9 @@ def test_an_approval_shows_the_exact_command_and_the_offered_rule(asked: Panel, 
     [
         ("a", {"decision": "allow", "scope": "once"}),
         ("A", {"decision": "allow", "scope": "session", "ruleId": "rule1"}),
+        ("c -n<CR>", {"decision": "allow", "replacement": {"command": "make test && rm -rf build -n"}}),
+        ("c<CR>", {"decision": "allow", "replacement": None}),
+        (":AgentLs edit<CR> -k<CR>", {"replacement": {"command": "make test && rm -rf build -k"}}),
         ("dtoo dangerous<CR>", {"decision": "deny", "reason": "too dangerous"}),
         ("d<CR>", {"decision": "deny", "reason": ""}),
         (":AgentLs approve<CR>", {"decision": "allow", "scope": "once"}),
@@ -46,7 +51,7 @@ def test_an_approval_shows_the_exact_command_and_the_offered_rule(asked: Panel, 
     ],
 )
 def test_a_key_or_command_answers_it(
-    asked: Panel, server: StandIn, nvim: Nvim, keys: str, wanted: dict[str, str]
+    asked: Panel, server: StandIn, nvim: Nvim, keys: str, wanted: dict[str, Any]
 ) -> None:
     nvim.keys(keys)
 

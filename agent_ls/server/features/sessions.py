@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from agent_ls.server import protocol as wire
 from agent_ls.server import to_wire
 from agent_ls.server.context import Context
-from agent_ls.server.errors import InvalidParamsError, NotNegotiatedError
+from agent_ls.server.errors import NotNegotiatedError
 from agent_ls.server.features.review import pending_hunks
 from agent_ls.server.jsonrpc import RawJson
 from agent_ls.server.rpc import route

@@ -13,7 +13,7 @@ local function context(s)
     width = 60,
     expanded = {},
     hunks = s and s.hunks or {},
-    keys = { allow = "a", allow_rule = "A", deny = "d", expand = "<CR>" },
+    keys = { allow = "a", allow_rule = "A", deny = "d", edit_command = "c", expand = "<CR>" },
     relative = function(path)
       local inside = path:gsub("^/home/ada/shop/?", "")
       return inside == "" and "the project folder" or inside
@@ -61,7 +61,7 @@ spec["an approval shows the exact command, the reason and the offered rule"] = f
     "┃   python -m pytest -q",
     "┃   in the project folder",
     "┃ Commands are asked about in this mode.",
-    "┃ a allow once   d deny",
+    "┃ a allow once   d deny   c change",
     "┃ A commands that start with python -m pytest (this session)",
   })
 end

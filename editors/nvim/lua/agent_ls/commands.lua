@@ -142,6 +142,7 @@ M.commands = {
   export = { run = export_session, help = "the transcript as Markdown, in a window of its own" },
   approve = { run = function() approvals().allow() end, help = "allow what waits, once" },
   allow = { run = function() approvals().allow_rule() end, help = "allow what waits by the offered rule" },
+  edit = { run = function() approvals().edit() end, help = "change the command that waits, and allow it" },
   deny = {
     run = function(text) approvals().deny(nil, text) end,
     help = "deny what waits, with a reason for the model",

@@ -36,6 +36,7 @@ local defaults = {
     expand = "<CR>",
     allow = "a",
     allow_rule = "A",
+    edit_command = "c",
     deny = "d",
     open_file = "gf",
     open_terminal = "gt",

@@ -316,6 +316,7 @@ end
 ---@field scope string?
 ---@field rule_id string?
 ---@field reason string?
+---@field command string? in place of the one that was asked about
 
 ---@param item agent_ls.Item of kind approval
 ---@param answer agent_ls.Approval
@@ -326,6 +327,7 @@ function M.approve(item, answer)
     scope = answer.scope or "once",
     ruleId = answer.rule_id,
     reason = answer.reason,
+    replacement = answer.command and { command = answer.command } or nil,
   })
 end
 

@@ -50,6 +50,27 @@ function M.allow_rule(item)
   }, choose)
 end
 
+---Allows a command with words of the user's own in it; leaving the prompt, or emptying it, answers nothing.
+---@param item agent_ls.Item?
+function M.edit(item)
+  local asked = waiting(item)
+  if not asked then
+    return
+  end
+  local command = (asked.request.effect or {}).command
+  if not command then
+    return log.notify("Only a command can be changed; allow this, or deny it with a reason.")
+  end
+  if command:find("\n") then
+    return log.notify("This command has several lines; deny it and say what to run instead.")
+  end
+  vim.ui.input({ prompt = "Run instead: ", default = command }, function(text)
+    if text and vim.trim(text) ~= "" then
+      session.approve(asked, { decision = "allow", command = text ~= command and text or nil })
+    end
+  end)
+end
+
 ---Asks for a reason, which the model is told; leaving that prompt denies nothing.
 ---@param item agent_ls.Item?
 ---@param reason string? not asked for when given

@@ -19,6 +19,7 @@ local SECTIONS = {
     { "expand", "open or close what is under the cursor" },
     { "allow", "allow once" },
     { "allow_rule", "allow by the offered rule" },
+    { "edit_command", "change the command, and allow it" },
     { "deny", "deny, with a reason" },
     { "open_file", "open the changed file" },
     { "open_terminal", "open the command's terminal" },

@@ -179,6 +179,9 @@ local function draw_keys(request, ctx, out)
   local keys = ctx.keys
   local chunks = { BAR, { keys.allow or ":AgentLs approve", "AgentLsKey" }, { " allow once" } }
   vim.list_extend(chunks, { { "   " }, { keys.deny or ":AgentLs deny", "AgentLsKey" }, { " deny" } })
+  if (request.effect or {}).command then
+    vim.list_extend(chunks, { { "   " }, { keys.edit_command or ":AgentLs edit", "AgentLsKey" }, { " change" } })
+  end
   out:add(chunks)
   local key = keys.allow_rule or ":AgentLs allow"
   for i, rule in ipairs(request.rules or {}) do

@@ -249,6 +249,7 @@ local function map_keys()
     function() approvals.allow_rule(item_under_cursor()) end,
     "allow by the offered rule"
   )
+  map({ "n" }, "edit_command", function() approvals.edit(item_under_cursor()) end, "change the command, and allow it")
   map({ "n" }, "deny", function() approvals.deny(item_under_cursor()) end, "deny, with a reason")
   map({ "n" }, "open_file", open_item_file, "open the changed file")
   map({ "n" }, "open_terminal", open_item_terminal, "open the command's terminal")

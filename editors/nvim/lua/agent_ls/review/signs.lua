@@ -20,7 +20,8 @@ local placed = {} ---@type table<integer, table<string, agent_ls.PlacedHunk>> by
 
 local GROUPS = {
   pending = { added = "AgentLsAdded", sign = "AgentLsAddedSign", word = "" },
-  proposed = { added = "AgentLsAdded", sign = "AgentLsAddedSign", word = "proposed" },
+  -- Not made yet: the lines that it would take away are real, those that it would bring are virtual.
+  proposed = { added = "AgentLsRemoved", sign = "AgentLsRemovedSign", word = "proposed" },
   edited = { added = "AgentLsAdded", sign = "AgentLsWarn", word = "with your edits" },
   stale = { added = "AgentLsCode", sign = "AgentLsWarn", word = "stale" },
 }
@@ -29,10 +30,11 @@ local GROUPS = {
 ---@param hunk agent_ls.Hunk
 ---@param first integer
 ---@param last integer
----@return boolean the buffer shows the agent's lines there
+---@return boolean the buffer shows there what it is to show: the agent's lines, or those that they are to replace
 local function fits(bufnr, hunk, first, last)
   local lines = api.nvim_buf_get_lines(bufnr, first, last, false)
-  return hunk.state == "pending" and vim.deep_equal(lines, hunk.new_lines)
+  local wanted = hunk.state == "pending" and hunk.new_lines or hunk.state == "proposed" and hunk.old_lines
+  return wanted and vim.deep_equal(lines, wanted) or false
 end
 
 ---@param bufnr integer
@@ -63,8 +65,8 @@ local function position(bufnr, hunk, before)
 end
 
 ---@param hunk agent_ls.Hunk
----@return table[] virtual lines
-local function removed_lines(hunk)
+---@return table[] virtual lines: what a change took away, or what a proposed one would bring
+local function virtual_lines(hunk)
   local lines = hunk.state == "proposed" and hunk.new_lines or hunk.old_lines
   local group = hunk.state == "proposed" and "AgentLsAdded" or "AgentLsRemoved"
   return vim.tbl_map(function(line)
@@ -113,10 +115,11 @@ local function draw(bufnr, hunk, first, last, extra)
       undo_restore = false,
     })
   end
-  local virt_lines = removed_lines(hunk)
-  api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
+  local virt_lines = virtual_lines(hunk)
+  local is_below = hunk.state == "proposed" and last > first
+  api.nvim_buf_set_extmark(bufnr, ns, is_below and math.min(last, count) - 1 or row, 0, {
     virt_lines = #virt_lines > 0 and virt_lines or nil,
-    virt_lines_above = first < count,
+    virt_lines_above = first < count and not is_below,
     sign_text = first == last and "▁" or nil,
     sign_hl_group = first == last and "AgentLsRemovedSign" or nil,
     undo_restore = false,
