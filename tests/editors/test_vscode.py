@@ -162,3 +162,37 @@ def wait_for_text(folder: Path, text: str) -> None:
     while not any(text in path.read_text(errors="replace") for path in folder.rglob("*") if path.is_file()):
         assert time.monotonic() < deadline, f"{text!r} is in no file of {folder}"
         time.sleep(0.05)
+
+
+def scripted(items: int = 0) -> dict[str, Any]:
+    """A server whose sessions are made up, with so many items of history."""
+    command = [str(vscode.RIG / "node/bin/node"), str(vscode.SCRIPTS / "scripted_server.mjs")]
+    return {"machine": {"agentLs.command": command}, "env": {"SCRIPT_ITEMS": str(items)}}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    folder = tmp_path / "shop"
+    (folder / "shop").mkdir(parents=True)
+    (folder / "shop/cart.py").write_text("def total(prices):\n    return sum(prices)\n")
+    return folder
+
+
+@pytest.mark.req("H9")
+def test_a_hostile_answer_does_nothing_in_the_chat_and_axe_finds_nothing_serious(shop: Path) -> None:
+    vscode.play("chat_safety.mjs", shop, **scripted())
+
+
+@pytest.mark.req("H7", "H9")
+def test_prompt_queue_plan_and_questions_of_the_chat_are_driven_by_hand_and_keys(
+    shop: Path, tmp_path: Path
+) -> None:
+    given = scripted()
+    vscode.play(
+        "chat_look.mjs", shop, machine=given["machine"], env={"SCRIPT_STATE": str(tmp_path / "draft.json")}
+    )
+
+
+@pytest.mark.req("H9")
+def test_ten_thousand_deltas_and_two_thousand_items_leave_the_chat_responsive(shop: Path) -> None:
+    vscode.play("chat_performance.mjs", shop, **scripted(2000))

@@ -1,4 +1,4 @@
-// 10,000 deltas and a history of 2,000 items in the real chat: node src/test/e2e/performance.mjs agent-ls.vsix
+// 10,000 deltas and a history of 2,000 items in the real chat.
 // Says the longest task of the webview, how long each part took, and what the page holds. Fails above the promised limits.
 // The time of a task is what its thread worked: on a machine that is shared, what it waited for others says nothing.
 // req: H9, H17
@@ -28,7 +28,7 @@ function tasksOf(trace, frameIds) {
   return found.sort((a, b) => b.workMs - a.workMs);
 }
 
-await withChat({ items: ITEMS }, async ({ wb, chat, shot }) => {
+await withChat(async ({ wb, until, chat, shot }) => {
   const frame = await chat();
   const inspector = await wb.page.context().newCDPSession(wb.page);
   const ids = (tree) => [...(/webview/.test(tree.frame.url) ? [tree.frame.id] : []), ...(tree.childFrames ?? []).flatMap(ids)];
@@ -62,13 +62,13 @@ await withChat({ items: ITEMS }, async ({ wb, chat, shot }) => {
     await frame.locator("body.busy").waitFor();
     // A user types meanwhile: each key must be answered.
     await frame.locator("#composer textarea").pressSequentially("typed while it streams", { delay: 40 });
-    await wb.until(async () => (await frame.locator("body.busy").count()) === 0, "the stream ends", 120000);
+    await until(async () => (await frame.locator("body.busy").count()) === 0, "the stream ends", 120000);
   });
   assert.equal(await frame.locator("#composer textarea").inputValue(), "typed while it streams");
   await part(`scrolls back through ${ITEMS} items`, async () => {
     for (let pages = 0; pages < 200; pages++) {
       await frame.evaluate(() => { document.getElementById("transcript").scrollTop = 0; });
-      await wb.until(() => frame.evaluate(() => document.getElementById("transcript").scrollTop > 0 || document.querySelector(".more").hidden), "the page before", 20000);
+      await until(() => frame.evaluate(() => document.getElementById("transcript").scrollTop > 0 || document.querySelector(".more").hidden), "the page before", 20000);
       if (await frame.locator(".more").isHidden()) break;
     }
     await frame.locator("article.user", { hasText: "Question 0:" }).waitFor();
@@ -79,7 +79,7 @@ await withChat({ items: ITEMS }, async ({ wb, chat, shot }) => {
     await frame.fill("#composer textarea", "stream 500");
     await frame.press("#composer textarea", "Enter");
     await frame.locator("body.busy").waitFor();
-    await wb.until(async () => (await frame.locator("body.busy").count()) === 0, "the stream ends", 60000);
+    await until(async () => (await frame.locator("body.busy").count()) === 0, "the stream ends", 60000);
   });
   const longest = Math.max(...Object.values(results).map((each) => each.longestMs));
   const growth = Math.max(...Object.values(results).map((each) => each.heapMB)) - heapBefore;

@@ -1,12 +1,11 @@
-// What a hostile model writes does nothing in the real chat, and axe finds nothing serious in any kind of theme:
-// node src/test/e2e/chat_safety.mjs agent-ls.vsix
+// What a hostile model writes does nothing in the real chat, and axe finds nothing serious in any kind of theme.
 // req: H9
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { withChat } from "./chat_rig.mjs";
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core"), "utf8");
+const AXE = readFileSync(createRequire(new URL("../../../vscode-extension/package.json", import.meta.url)).resolve("axe-core"), "utf8");
 const THEMES = ["Default Light Modern", "Default Dark Modern", "Default High Contrast", "Default High Contrast Light"];
 
 const send = async (frame, text) => {
@@ -85,7 +84,7 @@ async function isAccessible({ wb, chat, shot }) {
   }
 }
 
-await withChat({}, async (rig) => {
+await withChat(async (rig) => {
   await runsNothing(rig);
   await isAccessible(rig);
 });

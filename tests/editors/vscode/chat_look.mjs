@@ -1,10 +1,9 @@
-// The chat's prompt, queue, questions and plan, driven by hand and keys, with pictures: node src/test/e2e/chat_look.mjs agent-ls.vsix
+// The chat's prompt, queue, questions and plan, driven by hand and keys, with pictures.
 // req: H9, H7
 import assert from "node:assert/strict";
 import { withChat } from "./chat_rig.mjs";
 
-await withChat({}, async ({ wb, chat, shot }) => {
-  const { page } = wb;
+await withChat(async ({ wb, page, until, chat, shot }) => {
   let frame = await chat();
   await shot("01-welcome");
   await wb.openFile("shop/cart.py");
@@ -19,7 +18,7 @@ await withChat({}, async ({ wb, chat, shot }) => {
   await frame.locator("#queue li").nth(1).hover();
   await frame.locator("#queue li").nth(1).getByRole("button", { name: "Move up" }).click();
   await frame.locator("#queue li", { hasText: "bump the version" }).first().waitFor();
-  await wb.until(async () => (await frame.locator("#queue li").first().innerText()).includes("bump"));
+  await until(async () => (await frame.locator("#queue li").first().innerText()).includes("bump"));
   await frame.locator("#queue li").first().hover();
   await frame.locator("#queue li").first().getByRole("button", { name: "Edit" }).click();
   await frame.fill("#queue textarea", "and bump the minor version");
@@ -28,7 +27,7 @@ await withChat({}, async ({ wb, chat, shot }) => {
   await frame.locator("#queue li", { hasText: "minor version" }).waitFor();
   await frame.locator("#queue li", { hasText: "changelog" }).hover();
   await frame.locator("#queue li", { hasText: "changelog" }).getByRole("button", { name: "Remove" }).click();
-  await wb.until(async () => (await frame.locator("#queue li").count()) === 1);
+  await until(async () => (await frame.locator("#queue li").count()) === 1);
 
   const input = frame.locator("#composer textarea");
   await input.click();
@@ -50,7 +49,7 @@ await withChat({}, async ({ wb, chat, shot }) => {
   await shot("07-models");
   await page.keyboard.type("small");
   await page.keyboard.press("Enter");
-  await wb.until(async () => (await frame.locator(".model").innerText()) === "Small 1");
+  await until(async () => (await frame.locator(".model").innerText()) === "Small 1");
   await frame.locator(".meter").click();
   await shot("08-facts");
   await frame.locator(".meter").press("Escape");
@@ -66,11 +65,9 @@ await withChat({}, async ({ wb, chat, shot }) => {
   await shot("10-turn-stopped");
 
   await input.pressSequentially("half a thought");
-  await wb.runCommand("Developer: Reload Window").catch(() => undefined);
-  await page.waitForTimeout(3000);
-  await page.waitForSelector(".monaco-workbench");
+  await wb.reload();
   frame = await chat();
-  await wb.until(async () => (await frame.locator("#composer textarea").inputValue()) === "half a thought");
+  await until(async () => (await frame.locator("#composer textarea").inputValue()) === "half a thought");
   await shot("11-reloaded");
   for (const theme of ["Default Light Modern", "Default High Contrast", "Default High Contrast Light"]) {
     await wb.eval((vscode, name) => vscode.workspace.getConfiguration().update("workbench.colorTheme", name, true), theme);
