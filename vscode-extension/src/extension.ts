@@ -50,10 +50,11 @@ function connect(ctx: Ctx, reporters: readonly { restart(): void }[], keys: Keys
   const { client, sessions, log } = ctx;
   const ends = new Ends();
   client.prepare = (send) => keys.handOver(send);
-  client.onStart = () => {
-    for (const reporter of reporters) reporter.restart();
-    inBackground(log, keys.explain(configuration().provider));
-  };
+  client.onStart = () => { for (const reporter of reporters) reporter.restart(); };
+  sessions.listen(({ switched }) => {
+    const { provider } = sessions.snapshot.session;
+    if (switched === true && provider !== undefined) inBackground(log, keys.explain(provider));
+  });
   client.onEvent = (event) => {
     if (event.kind === "client_request") answerClientRequest(client, log, event);
     else sessions.onEvent(event);

@@ -77,16 +77,18 @@ export class Keys implements vscode.Disposable {
     void vscode.window.showInformationMessage(`The key of ${provider.name} is removed.`);
   }
 
-  /** Once a window: what there is to choose from when no provider has a key. */
-  async explain(wanted: string | undefined): Promise<void> {
-    if (this.hasExplained || wanted === NEEDS_NONE) return;
+  /** Once a window: what there is to choose from when the provider of a session needs a key and has none. */
+  async explain(providerId: string): Promise<void> {
+    if (this.hasExplained) return;
     this.hasExplained = true;
-    const providers = (await this.asked()) ?? [];
-    if (providers.length === 0 || providers.some(({ id, hasKey }) => id !== NEEDS_NONE && hasKey === true)) return;
-    const variables = providers.map(({ keyVariable }) => keyVariable).filter((name) => name !== undefined && name !== "");
+    const provider = (await this.asked())?.find(({ id }) => id === providerId);
+    if (provider?.hasKey !== false || !provider.keyVariable) {
+      this.hasExplained = false;
+      return;
+    }
     const text =
-      "agent-ls has no API key yet. Store one in this editor, set " +
-      `${variables.join(" or ")} where you start it, or try everything with a scripted model first.`;
+      `agent-ls has no API key of ${provider.name} yet. Store one in this editor, set ${provider.keyVariable} where you start it, ` +
+      "choose another model, or try everything with a scripted one first.";
     const set = "Set API Key…", demo = "Try the Walkthrough Session";
     const answer = await vscode.window.showInformationMessage(text, set, demo);
     if (answer === set) await this.set();

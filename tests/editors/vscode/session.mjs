@@ -13,9 +13,9 @@ async function key(actor) {
   const { workbench } = actor;
   await workbench.runCommand("agent-ls: New Session");
   await actor.chat();
-  await workbench.notification("no API key yet").waitFor();
+  await workbench.notification("no API key of Anthropic yet").waitFor();
   await actor.step("no key yet");
-  await workbench.answerNotification("no API key yet", "Set API Key…");
+  await workbench.answerNotification("no API key of Anthropic yet", "Set API Key…");
   await workbench.pick("Anthropic");
   await actor.step("asks for the key");
   await workbench.inputBox(await actor.ask("key"));
