@@ -176,9 +176,9 @@ class Workbench {
     await this.page.locator(".editor-group-container.active .monaco-editor .view-lines").first().waitFor();
   }
 
-  /** As the extension host sees it. */
-  text() {
-    return this.eval((vscode) => vscode.window.activeTextEditor?.document.getText() ?? "");
+  /** Of an open file, as the extension host sees it. */
+  text(name) {
+    return this.eval((vscode, file) => vscode.workspace.textDocuments.find(({ uri }) => uri.scheme === "file" && uri.path.endsWith(`/${file}`)).getText(), name);
   }
 
   /** The frame of a webview of that extension ("publisher.name") that shows `select`. */

@@ -73,14 +73,14 @@ async function review(actor) {
   await chat.getByText("Three places are tidy.").first().waitFor();
   await actor.isIdle();
   await actor.lens("agent 3/3", "Keep").waitFor();
-  assert.match(await workbench.text(), /^# mine\n/, "what was typed meanwhile is there");
+  assert.match(await workbench.text("stock.py"), /^# mine\n/, "what was typed meanwhile is there");
   await actor.step("edited while typed in");
 
   await actor.lens("agent 1/3", "Keep").click();
   await actor.lens("agent 1/2", "Undo").click();
   await actor.lens("agent 1/1", "Comment").click();
   await comment(actor, "Say parts, not pieces.");
-  assert.deepEqual((await workbench.text()).match(/^ {4}return .*$/gm), ["    return sum(stock.values())", "    return [name for name in stock]", "    return f\"{len(stock)} pieces\""]);
+  assert.deepEqual((await workbench.text("stock.py")).match(/^ {4}return .*$/gm), ["    return sum(stock.values())", "    return [name for name in stock]", "    return f\"{len(stock)} pieces\""]);
   await actor.say("Go on.");
   await chat.getByText("Parts it is.").first().waitFor();
   await actor.isIdle();
