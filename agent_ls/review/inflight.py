@@ -48,9 +48,11 @@ from agent_ls.review.evidence import Absent, Evidence, Present, Unclear, evidenc
 from agent_ls.text import split_lines
 
 SETTLE_MS = 300  # twice Neovim's debounce of 150 ms
-TIMEOUT_MS = (
-    2_000  # from the answer (or, where none comes, from sending) until the text must have shown something
-)
+TIMEOUT_MS = 10_000
+"""From the answer, or where none comes from sending, until the text must have shown something.
+
+Long, for an editor that is busy lands it late: what was told as refused and then lands is nobody's change.
+"""
 
 
 @dataclass(frozen=True, slots=True)
