@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anyio
 
 from agent_ls.app.approver import PolicyApprover
-from agent_ls.app.models import make_profile
 from agent_ls.app.notices import Notices
 from agent_ls.app.reviewed_environment import ReviewedEnvironment
 from agent_ls.app.stored import SessionFiles
@@ -18,6 +17,7 @@ from agent_ls.loop.events import RecordedEvent, State, Title
 from agent_ls.loop.session import AppliesFrom, Session
 from agent_ls.loop.titles import title_of
 from agent_ls.policy.decide import Mode, ReviewSetting
+from agent_ls.profiles.base import ProviderProfile
 from agent_ls.store import pages
 from agent_ls.store.journal import Standing
 from agent_ls.store.pages import Page
@@ -49,6 +49,7 @@ class LiveSession:
         self,
         *,
         session: Session,
+        profiles: Callable[[str, str], ProviderProfile],
         desk: PolicyApprover,
         environment: ReviewedEnvironment,
         files: ExecutionEnvironment,
@@ -58,6 +59,7 @@ class LiveSession:
     ) -> None:
         self.title = title
         self.session = session
+        self._profiles = profiles
         self.desk = desk
         self.environment = environment
         self.files = files
@@ -149,7 +151,7 @@ class LiveSession:
             # A model of another provider is not carried over: "" is the new provider's default.
             same = provider is None or provider == self.session.profile.id
             chosen = model or (self.session.profile.model if same else "")
-            profile = make_profile(provider or self.session.profile.id, chosen)
+            profile = self._profiles(provider or self.session.profile.id, chosen)
         config = None
         if effort is not None:
             config = replace(self.session.config, reasoning_effort=effort or None)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
+from agent_ls.app.choice import Choice
 from agent_ls.app.errors import BadChoiceError
 from agent_ls.app.settings import Settings
 from agent_ls.environments.local.environ import without_secrets
@@ -19,6 +20,7 @@ from agent_ls.profiles.create import ModelNeededError, UnknownProviderError, cre
 from agent_ls.profiles.family import ModelFacts
 
 WALKTHROUGH = "walkthrough"
+NO_CHOICE = Choice()
 
 _PROVIDER_NAMES = {
     "anthropic": "Anthropic",
@@ -40,6 +42,11 @@ _PROVIDER_NAMES = {
     "compatible": "Another server that speaks Chat Completions",
     WALKTHROUGH: "Walkthrough (built in, no AI)",
 }
+
+
+def provider_title(provider: str) -> str:
+    """Its name for people."""
+    return _PROVIDER_NAMES.get(provider, provider)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,26 +89,47 @@ class Models:
     """
 
     def __init__(
-        self, settings: Settings, credentials: Credentials, adapters: Mapping[str, ProviderAdapter]
+        self,
+        settings: Settings,
+        credentials: Credentials,
+        adapters: Mapping[str, ProviderAdapter],
+        chosen: Choice = NO_CHOICE,
     ) -> None:
         self._settings = settings
         self._credentials = credentials
         self._own = adapters
         self._endpoints = {name: entry.endpoint() for name, entry in settings.providers.items()}
+        self._chosen = chosen
+        self._sizes = {name: entry.context_tokens for name, entry in settings.providers.items()}
         self.client = build_client(credentials, self._endpoints, adapters)
         self.child_environ = without_secrets(os.environ, credentials.known_secrets())
 
     def choose(self, provider: str | None, model: str | None) -> tuple[str, str]:
-        """Never a guess between providers: what was named, else the settings', else the first with a key.
+        """Never a guess between providers: what was named, else the settings', else what the user had remembered, else
+        the first with a key.
 
         A key for a provider that we do not speak to yet counts as none.
         """
         settings = self._settings
         named = provider or settings.provider
         if named:
-            return named, model or (settings.model if named == settings.provider else "")
+            usual = self._chosen.model if named == self._chosen.provider else ""
+            return named, model or (settings.model if named == settings.provider else "") or usual
+        if self._chosen.provider:
+            return self._chosen.provider, model or settings.model or self._chosen.model
         # Without any key the session is made all the same, and its first input says what to do.
         return self.client.default or "anthropic", model or settings.model
+
+    def profile(self, provider: str, model: str) -> ProviderProfile:
+        """As make_profile, with the size of the context that the user set, or that the chosen server told.
+
+        Raises:
+            BadChoiceError
+        """
+        profile, chosen = make_profile(provider, model), self._chosen
+        told = chosen.context_tokens if (provider, model) == (chosen.provider, chosen.model) else 0
+        size = self._sizes.get(provider) or told
+        return replace(profile, context_window_tokens=size) if size else profile
 
     def set_credential(self, provider: str, secret: str | None) -> None:
         """From the next call of the model on; None or blank forgets it. It is held in memory and nowhere else.

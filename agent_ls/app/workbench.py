@@ -21,6 +21,7 @@ from anyio.abc import TaskGroup, TaskStatus
 from agent_ls.app.approver import PolicyApprover
 from agent_ls.app.archive import Archive
 from agent_ls.app.bounds import PathBounds, places_of
+from agent_ls.app.choice import remembered
 from agent_ls.app.clock import SystemClock
 from agent_ls.app.errors import (
     BadChoiceError,
@@ -31,7 +32,7 @@ from agent_ls.app.errors import (
 from agent_ls.app.ledgers import find, gather
 from agent_ls.app.live_session import LiveSession, SessionSummary
 from agent_ls.app.mentions import Mentions
-from agent_ls.app.models import WALKTHROUGH, Models, make_profile
+from agent_ls.app.models import WALKTHROUGH, Models
 from agent_ls.app.notices import Notices
 from agent_ls.app.prompts import SessionPrompts
 from agent_ls.app.proposal_notes import STILL_WAITS
@@ -91,10 +92,10 @@ class Workbench:
         self._clock = SystemClock()
         pause = partial(self._clock.sleep, settings.walkthrough_pause_ms / 1000)
         own = {WALKTHROUGH: WalkthroughAdapter(pause), **(adapters or {})}
-        self.models = Models(settings, credentials, own)
+        chosen = state_dir or (Path(folder) if (folder := os.environ.get(STATE_VARIABLE)) else None)
+        self.models = Models(settings, credentials, own, remembered(chosen))
         self.mentions = Mentions(self._run_beside, self._clock)
         self.review = ReviewDesk(self._maybe_audience, clock=self._clock, start=self._run_beside)
-        chosen = state_dir or (Path(folder) if (folder := os.environ.get(STATE_VARIABLE)) else None)
         self._store = SessionStore(chosen, on_failure=self._log_failed)
         self._host = editor_host
         self._eyes = eyes
@@ -141,7 +142,7 @@ class Workbench:
         folder = str(await anyio.Path(workspace_folder).absolute())
         if not await anyio.Path(folder).is_dir():
             raise BadChoiceError(f"no such folder: {folder}", "name the folder to work in")
-        profile = make_profile(*self.models.choose(provider, model))
+        profile = self.models.profile(*self.models.choose(provider, model))
         if self._group is None:
             raise NotRunningError
         session_id = SessionId(new_id("s"))
@@ -253,7 +254,7 @@ class Workbench:
         )
         live.desk.restore(stored.fold, suspended)
         if answer and (answer.provider, answer.model) != chosen:
-            live.session.configure(profile=make_profile(*chosen))
+            live.session.configure(profile=self.models.profile(*chosen))
         self._start(live, opened)
         live.session.start()  # now, so that who opened it is told of it whole
         for change in found.changes:
@@ -304,7 +305,7 @@ class Workbench:
         environment = ReviewedEnvironment(bounded, self.review, stored, desk.is_reviewed_first)
         session = Session(
             session_id=SessionId(header.session_id),
-            profile=make_profile(provider, model),
+            profile=self.models.profile(provider, model),
             environment=environment,
             client=self.models.client,
             approver=desk,
@@ -320,6 +321,7 @@ class Workbench:
         )
         live = LiveSession(
             session=session,
+            profiles=self.models.profile,
             desk=desk,
             environment=environment,
             files=files,

@@ -19,7 +19,7 @@ class Command(Protocol):
     def run(self, options: argparse.Namespace) -> int: ...
 
 
-COMMANDS = ("serve", "exec", "demo", "sessions")
+COMMANDS = ("serve", "exec", "demo", "sessions", "models", "keys")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,6 +44,8 @@ _HELP = {
     "exec": "work off one input in this folder, without an editor",
     "demo": "a whole session on a sample project, with no API key",
     "sessions": "list stored sessions",
+    "models": "which models can be used now, and why the others cannot",
+    "keys": "keep, list and forget API keys",
 }
 
 

@@ -14,6 +14,7 @@ from typing import TextIO
 import anyio
 
 from agent_ls.app.errors import AppError
+from agent_ls.app.keys import load_credentials
 from agent_ls.app.live_session import LiveSession
 from agent_ls.app.settings import Settings
 from agent_ls.app.workbench import Workbench
@@ -21,7 +22,6 @@ from agent_ls.headless.answerer import MODES, Approve, answerer
 from agent_ls.headless.style import COLOURED, PLAIN, plain
 from agent_ls.headless.terminal import Lines, TerminalLines
 from agent_ls.headless.transcript import Transcript
-from agent_ls.llm.credentials import Credentials
 from agent_ls.loop.events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -84,7 +84,7 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
     Raises:
         AppError: nothing was begun.
     """
-    bench = Workbench(settings=options.settings, credentials=Credentials.from_environment())
+    bench = Workbench(settings=options.settings, credentials=load_credentials())
     outcome = Outcome()
     refused: AppError | None = None
     async with anyio.create_task_group() as group:

@@ -17,6 +17,8 @@ from agent_ls.llm.providers.base import Codec
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent
 
+LOOK_S = 0.3  # a server on this machine answers at once, or is not there
+
 
 class Client:
     """`default` serves requests that name no provider; "" is none, and such a request is an error: the client
@@ -201,7 +203,7 @@ _CODECS: Mapping[str, Callable[[ProviderSettings], Codec]] = {
 }
 
 
-def _http_adapter(name: str, credentials: Credentials, settings: ProviderSettings) -> ProviderAdapter:
+def _http_adapter(name: str, credentials: Credentials, settings: ProviderSettings) -> HttpAdapter:
     codec = _CODECS[name](settings)
     endpoint = Endpoint(
         base_url=settings.base_url or credentials.base_url(name) or codec.default_base_url,
@@ -215,14 +217,40 @@ def _http_adapter(name: str, credentials: Credentials, settings: ProviderSetting
     return HttpAdapter(codec, endpoint)
 
 
+def provider_adapter(
+    name: str, credentials: Credentials, settings: Mapping[str, ProviderSettings] | None = None
+) -> HttpAdapter:
+    """One provider by itself, to ask for its models. Close it.
+
+    Raises:
+        KeyError: we do not speak its wire.
+    """
+    return _http_adapter(name, credentials, (settings or {}).get(name, ProviderSettings()))
+
+
+def looking_adapter(name: str) -> HttpAdapter:
+    """A server on this machine at its usual port, only looked for: no key, no proxy, LOOK_S at most."""
+    codec = _CODECS[name](ProviderSettings())
+    endpoint = Endpoint(
+        codec.default_base_url,
+        "",
+        connect_timeout_s=LOOK_S,
+        silence_timeout_s=LOOK_S,
+        total_timeout_s=LOOK_S,
+        is_direct=True,
+    )
+    return HttpAdapter(codec, endpoint)
+
+
 _WALKTHROUGH = "`agent-ls demo` plays the walkthrough on a sample project."
 
 
 def _nothing_configured() -> ConfigurationError:
     variables = ", ".join(map(key_variable, _NATIVE))
     return ConfigurationError(
-        f"no model provider is set up: set {variables} or another provider's key (`agent-ls models` lists them, and "
-        "servers on this machine), or choose the provider walkthrough, which needs no key",
+        f"no model provider is set up: set {variables} or another provider's key, keep one with `agent-ls keys set`, "
+        "choose a server on this machine (`agent-ls models` lists them), or the provider walkthrough, which needs "
+        "no key",
         hint=_WALKTHROUGH,
     )
 

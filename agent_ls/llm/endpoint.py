@@ -37,3 +37,5 @@ class Endpoint:
     connect_timeout_s: float = 10.0
     silence_timeout_s: float = 300.0
     total_timeout_s: float | None = None
+    is_direct: bool = False
+    """No proxy of the environment on the way: for servers on this machine that are only looked for."""

@@ -37,6 +37,10 @@ class HttpAdapter:
     def name(self) -> str:
         return self._codec.name
 
+    @property
+    def base_url(self) -> str:
+        return self._endpoint.base_url
+
     async def complete(self, request: Request) -> Response:
         try:
             return await self._complete(request)
@@ -74,7 +78,8 @@ class HttpAdapter:
         try:
             transport = await self._connected()
             headers = {**self._headers(), **codec.models_headers()}
-            head, body = await transport.get(codec.models_path, headers)
+            with self._limited(self._deadline()):
+                head, body = await transport.get(codec.models_path, headers)
             if not _is_good(head):
                 raise self._codec.decode_error(nothing, head, body)
             return codec.decode_models(body)

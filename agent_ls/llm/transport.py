@@ -143,7 +143,7 @@ class Transport:
                 verify=_certificates(endpoint),
                 timeout=httpx.Timeout(silence, connect=connect, pool=connect),
                 limits=httpx.Limits(max_connections=None, keepalive_expiry=_KEEPALIVE_S),
-                trust_env=True,
+                trust_env=not endpoint.is_direct,
                 follow_redirects=False,
             )
         except (ImportError, ValueError, httpx.InvalidURL):

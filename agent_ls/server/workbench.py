@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from agent_ls.app.keys import load_credentials
 from agent_ls.app.settings import parse_settings
 from agent_ls.app.workbench import Workbench
-from agent_ls.llm.credentials import Credentials
 from agent_ls.server.editor_host import LspEditorHost
 from agent_ls.server.seams import Bench
 
@@ -16,7 +16,5 @@ def open_workbench(host: LspEditorHost, options: dict[str, Any]) -> tuple[Bench,
     """The workbench, and what was wrong with the settings."""
     settings, problems = parse_settings(options)
     host.wait_for_problems(settings.diagnostics_wait_ms)
-    bench = Workbench(
-        settings=settings, credentials=Credentials.from_environment(), editor_host=host, eyes=host
-    )
+    bench = Workbench(settings=settings, credentials=load_credentials(), editor_host=host, eyes=host)
     return bench, problems

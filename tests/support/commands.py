@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.loopback import AnthropicServer, LoopbackProvider
+from tests.support.loopback import LoopbackProvider
 
 DEADLINE_S = 60
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -45,8 +45,16 @@ def environment(home: Path, **variables: str) -> dict[str, str]:
     }
 
 
+PREFIXES = {
+    "AnthropicServer": "ANTHROPIC",
+    "OpenAIResponsesServer": "OPENAI",
+    "GeminiServer": "GEMINI",
+    "ChatServer": "DEEPSEEK",  # a service with a usual model
+}
+
+
 def provider_variables(server: LoopbackProvider, key: str = "test-key") -> dict[str, str]:
-    prefix = "ANTHROPIC" if isinstance(server, AnthropicServer) else "OPENAI"
+    prefix = PREFIXES[type(server).__name__]
     return {f"{prefix}_API_KEY": key, f"{prefix}_BASE_URL": server.base_url}
 
 

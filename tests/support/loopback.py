@@ -90,6 +90,7 @@ class Recorded:
     path: str
     headers: Mapping[str, str]
     body: Any
+    method: str = "POST"
     status: int = 0
     finished: threading.Event = field(default_factory=threading.Event)
     disconnected: threading.Event = field(default_factory=threading.Event)
@@ -132,6 +133,8 @@ class LoopbackProvider:
     ) -> None:
         self.requests: list[Recorded] = []
         self.violations: list[str] = []
+        self.listed: Json | None = None
+        """What a GET is answered with, as of the list of models; None: 404."""
         self._wire = wire
         self._script = script
         self._played = 0
@@ -232,6 +235,10 @@ class LoopbackProvider:
             request.finished.set()
 
     async def _answer(self, request: Recorded, writer: asyncio.StreamWriter) -> bool:
+        if request.method == "GET":
+            request.status = 200 if self.listed is not None else 404
+            await _send_whole(writer, request.status, self.listed or {}, {})
+            return True
         answer = self._refusal(request) or self._next(request.body)
         match answer:
             case DropConnection():
@@ -366,7 +373,8 @@ async def _read_request(reader: asyncio.StreamReader) -> Recorded:
         body = json.loads(data)
     except ValueError:
         body = None
-    return Recorded(line.split(" ")[1], headers, body)
+    method, path, _ = line.split(" ")
+    return Recorded(path, headers, body, method)
 
 
 def _head(status: int, headers: Mapping[str, str]) -> bytes:

@@ -214,10 +214,19 @@ def _parts(item: Any) -> list[Json]:
         case ToolCall(name, arguments, call_id, unfinished):
             if unfinished:
                 return []
-            args = json.loads(arguments) if isinstance(arguments, str) else arguments
+            # The wire has an object there: a call that is no JSON cannot be sent, and an empty one stands for it.
+            args = _object(arguments) if isinstance(arguments, str) else arguments
             call = {"name": name, **({"args": args} if args else {}), **({"id": call_id} if call_id else {})}
             return [{"functionCall": call, "thoughtSignature": f"sig-{name}"}]
     return []
+
+
+def _object(text: str) -> Json:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _finish(reply: Reply) -> str:

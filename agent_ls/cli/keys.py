@@ -1,0 +1,68 @@
+"""agent-ls keys: API keys kept between starts; shown by provider and place, never themselves."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    keep = actions.add_parser(
+        "set", help="keep a provider's key; it is asked for, or read from standard input"
+    )
+    keep.add_argument("provider", metavar="PROVIDER")
+    actions.add_parser("list", help="which providers have a key, and where it is")
+    drop = actions.add_parser("remove", help="forget a provider's key")
+    drop.add_argument("provider", metavar="PROVIDER")
+
+
+def run(options: argparse.Namespace) -> int:
+    from agent_ls.app.errors import AppError
+
+    try:
+        return {"set": _set, "list": _list, "remove": _remove}[options.action](options)
+    except AppError as error:
+        print(f"agent-ls: {error}; {error.hint}" if error.hint else f"agent-ls: {error}", file=sys.stderr)
+        return 1
+
+
+def _set(options: argparse.Namespace) -> int:
+    from getpass import getpass
+
+    from agent_ls.app.keys import KeyStore, open_ring
+
+    is_typed = sys.stdin.isatty()
+    secret = getpass(f"Key of {options.provider}: ") if is_typed else sys.stdin.readline()
+    kept = KeyStore(ring=open_ring()).set(options.provider, secret)
+    print(f"The key of {kept.provider} is in {kept.place}.")
+    return 0
+
+
+def _list(options: argparse.Namespace) -> int:
+    from agent_ls.app.keys import KeyStore
+    from agent_ls.llm.credentials import Credentials, key_variable
+
+    del options
+    environment = Credentials.from_environment().providers
+    rows = [(name, f"the environment ({key_variable(name)})") for name in environment]
+    rows += [(key.provider, _place(key.place, key.provider in environment)) for key in KeyStore().kept()]
+    for provider, place in rows:
+        print(f"{provider:12}  {place}")
+    if not rows:
+        print("no keys: `agent-ls keys set PROVIDER` keeps one, or set the provider's variable")
+    return 0
+
+
+def _place(place: str, is_hidden: bool) -> str:
+    return f"{place}; not used, the environment goes before it" if is_hidden else place
+
+
+def _remove(options: argparse.Namespace) -> int:
+    from agent_ls.app.keys import KeyStore, open_ring
+
+    if not KeyStore(ring=open_ring()).remove(options.provider):
+        print(f"no key of {options.provider} was kept", file=sys.stderr)
+        return 1
+    print(f"The key of {options.provider} is forgotten.")
+    return 0

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_ls.app.choice import Choice, forget, remember, remembered
+from agent_ls.app.errors import AppError, BadChoiceError
+from agent_ls.app.keys import KeyStore, load_credentials
+
+SECRET = "sk-secret-of-the-test"
+
+
+class FakeRing:
+    """A keyring in memory; `is_locked`: it refuses everything."""
+
+    def __init__(self) -> None:
+        self.held: dict[tuple[str, str], str] = {}
+        self.is_locked = False
+
+    def get_password(self, service: str, name: str) -> str | None:
+        self._check()
+        return self.held.get((service, name))
+
+    def set_password(self, service: str, name: str, secret: str) -> None:
+        self._check()
+        self.held[service, name] = secret
+
+    def delete_password(self, service: str, name: str) -> None:
+        self._check()
+        del self.held[service, name]
+
+    def _check(self) -> None:
+        if self.is_locked:
+            raise OSError("the keyring is locked")
+
+
+@pytest.mark.req("H16")
+def test_key_when_there_is_no_keyring_then_it_is_in_a_private_file_that_says_so(tmp_path: Path) -> None:
+    store = KeyStore(tmp_path / "state")
+    kept = store.set("openai", f"  {SECRET}\n")
+    path = tmp_path / "state" / "keys.json"
+    assert kept.place == f"{path} (clear text, mode 0600)"
+    assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert "clear text" in json.loads(path.read_text())["about"]
+    assert [p.name for p in path.parent.iterdir()] == ["keys.json"]
+    assert store.secrets() == {"openai": SECRET}
+    assert SECRET not in repr(store.kept())
+    assert store.remove("openai")
+    assert not store.remove("openai")
+    assert (store.secrets(), SECRET in path.read_text()) == ({}, False)
+
+
+@pytest.mark.req("H16")
+def test_key_when_there_is_a_keyring_then_the_file_names_the_provider_only(tmp_path: Path) -> None:
+    ring = FakeRing()
+    store = KeyStore(tmp_path, ring)
+    assert store.set("openai", SECRET).place == "the system's keyring"
+    assert ring.held == {("agent-ls", "openai"): SECRET}
+    assert SECRET not in (tmp_path / "keys.json").read_text()
+    assert store.secrets() == {"openai": SECRET}
+    store.remove("openai")
+    assert (ring.held, store.kept()) == ({}, ())
+
+
+@pytest.mark.req("H16")
+def test_key_when_the_keyring_refuses_then_the_file_takes_it(tmp_path: Path) -> None:
+    ring = FakeRing()
+    store = KeyStore(tmp_path, ring)
+    store.set("gemini", "other-key")
+    ring.is_locked = True
+    assert store.secrets() == {}
+    assert "clear text" in store.set("openai", SECRET).place
+    assert store.secrets() == {"openai": SECRET}
+    assert {key.provider for key in store.kept()} == {"openai", "gemini"}
+
+
+@pytest.mark.parametrize(
+    ("provider", "secret"), [("nobody", SECRET), ("openai", " "), ("openai", "two words"), ("openai", "ü")]
+)
+def test_key_when_it_cannot_be_one_then_it_is_refused_without_being_repeated(
+    tmp_path: Path, provider: str, secret: str
+) -> None:
+    with pytest.raises(BadChoiceError) as raised:
+        KeyStore(tmp_path).set(provider, secret)
+    assert SECRET not in str(raised.value)
+    assert not (tmp_path / "keys.json").exists()
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"keys": 1, "keyring": {}}', '{"keys": {"openai": 3}}', "\ud800"]
+)
+def test_key_when_the_file_is_damaged_then_it_holds_none(tmp_path: Path, content: str) -> None:
+    (tmp_path / "keys.json").write_bytes(content.encode("utf-8", "surrogatepass"))
+    assert KeyStore(tmp_path).secrets() == {}
+
+
+def test_key_when_the_folder_cannot_be_written_then_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("a file")
+    with pytest.raises(AppError, match="cannot be kept"):
+        KeyStore(tmp_path / "state").set("openai", SECRET)
+
+
+@pytest.mark.req("H16", "U12")
+def test_credentials_when_the_environment_has_a_key_then_it_goes_before_the_kept_one(tmp_path: Path) -> None:
+    store = KeyStore(tmp_path)
+    store.set("openai", "kept")
+    store.set("gemini", "kept-too")
+    found = load_credentials({"OPENAI_API_KEY": "of-the-environment"}, tmp_path)
+    assert (found.secret("openai"), found.secret("gemini")) == ("of-the-environment", "kept-too")
+    assert "kept-too" in found.known_secrets()
+
+
+@pytest.mark.req("P5")
+def test_choice_when_remembered_then_it_is_there_until_it_is_forgotten(tmp_path: Path) -> None:
+    choice = Choice("ollama", "qwen3", 32_768)
+    remember(choice, tmp_path)
+    assert remembered(tmp_path) == choice
+    assert (tmp_path / "choice.json").stat().st_mode & 0o777 == 0o600
+    forget(tmp_path)
+    forget(tmp_path)
+    assert remembered(tmp_path) == Choice()
+    (tmp_path / "choice.json").write_text('{"provider": 1}')
+    assert remembered(tmp_path) == Choice()
