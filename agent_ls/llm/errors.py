@@ -16,6 +16,7 @@
                 OverloadedError           529, 503 with "overloaded"
         NetworkError              no connection, connection lost, name not found, certificate refused
         RequestTimeoutError       no connection, no first byte or silence for too long; also 408
+        NoObjectGeneratedError    the answer is no JSON that fits the schema; asking again is the caller's choice
         StreamError               the stream ended without its terminal event, or holds what is no event
 
 Each carries `retryable`, `retry_after_s` (None: not told), and `hint`: what the user can do next.
@@ -141,3 +142,15 @@ class RequestTimeoutError(LlmError):
 class StreamError(LlmError):
     kind = "stream"
     retryable = True
+
+
+class NoObjectGeneratedError(LlmError):
+    """`text` is what the model answered instead of an object that fits."""
+
+    kind = "no_object"
+
+    def __init__(self, message: str, *, text: str = "", provider: str = "", model: str = "") -> None:
+        super().__init__(
+            message, provider=provider, model=model, hint="Ask again, or simplify the schema or the request."
+        )
+        self.text = text

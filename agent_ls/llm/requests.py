@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeVar
 
+from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import JsonObject, Message, ToolCallPart
 
 _N = TypeVar("_N", int, float)
@@ -18,6 +21,35 @@ class ToolDefinition:
     name: str
     description: str
     parameters: JsonObject
+
+
+TOOL_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]{0,63}")  # what every provider takes (C section 5.1)
+
+
+def check_tool(name: str, parameters: JsonObject) -> None:
+    """
+    Raises:
+        ConfigurationError: a name that some provider refuses, or a schema whose root is no object.
+    """
+    if not TOOL_NAME.fullmatch(name):
+        raise ConfigurationError(
+            f"{name!r} cannot be the name of a tool",
+            hint="A letter, then letters, digits and underscores, 64 at most.",
+        )
+    if parameters.get("type") != "object":
+        raise ConfigurationError(
+            f"the parameters of the tool {name} are no object",
+            hint='The root of the schema has "type": "object".',
+        )
+
+
+def fitting_name(foreign: str) -> str:
+    """A name from elsewhere (MCP) as one that every provider takes: the same one for the same name."""
+    if TOOL_NAME.fullmatch(foreign):
+        return foreign
+    plain = re.sub(r"[^a-zA-Z0-9_]+", "_", foreign).strip("_")
+    mark = hashlib.sha256(foreign.encode("utf-8", "replace")).hexdigest()[:6]
+    return f"{plain if plain[:1].isalpha() else f't_{plain}'}"[:57] + f"_{mark}"
 
 
 @dataclass(frozen=True, slots=True)

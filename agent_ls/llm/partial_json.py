@@ -1,0 +1,43 @@
+"""What a JSON text that has not ended yet holds so far. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+_STRUCTURE = re.compile(r'\\.|["{}\[\],:]', re.DOTALL)
+_CLOSER = {"{": "}", "[": "]"}
+
+
+def parse_partial(text: str) -> Any:
+    """The value as far as it can be told, None when nothing can. What is cut in a string is kept as it is."""
+    stack: list[str] = []
+    is_text = False
+    safe: list[tuple[int, str]] = []  # places where the text may be cut, and what closes it there
+    for found in _STRUCTURE.finditer(text):
+        mark, at = found[0], found.start()
+        if mark == '"':
+            is_text = not is_text
+        elif is_text:
+            continue
+        elif mark in _CLOSER:
+            stack.append(_CLOSER[mark])
+            safe.append((at + 1, _closing(stack)))
+        elif mark in "}]":
+            if stack:
+                stack.pop()
+            safe.append((at + 1, _closing(stack)))
+        elif mark == ",":
+            safe.append((at, _closing(stack)))
+    ends = [(len(text), ('"' if is_text else "") + _closing(stack)), *reversed(safe[-3:])]
+    for end, closing in ends:
+        try:
+            return json.loads(text[:end] + closing)
+        except (ValueError, RecursionError):
+            continue
+    return None
+
+
+def _closing(stack: list[str]) -> str:
+    return "".join(reversed(stack))

@@ -1,0 +1,311 @@
+"""generate(), stream() and their objects, over real HTTP and every wire."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_ls.llm import errors as e
+from agent_ls.llm.generate import (
+    Rules,
+    StepFinish,
+    ask,
+    default_client,
+    generate,
+    generate_object,
+    set_default_client,
+    stream,
+    stream_object,
+)
+from agent_ls.llm.messages import Message, ToolCallPart, user
+from agent_ls.llm.partial_json import parse_partial
+from agent_ls.llm.requests import Request, check_tool, fitting_name
+from agent_ls.llm.retry import RetryPolicy
+from agent_ls.llm.schema_check import misfit
+from agent_ls.llm.tools import Tool
+from tests.llm.test_end_to_end import Server, connected, every_wire
+from tests.support.loopback import Answer, ErrorReply, Gate, Text, ToolCall
+
+MODELS = {
+    "anthropic": "claude-sonnet-5",
+    "openai": "gpt-6-sol",
+    "openrouter": "m",
+    "gemini": "gemini-4-argon",
+}
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
+    "required": ["name", "age"],
+    "additionalProperties": False,
+}
+WEATHER: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+
+def weather(city: str, messages: Sequence[Message], tool_call_id: str) -> Any:
+    assert messages and tool_call_id
+    if city == "Atlantis":
+        raise LookupError("no such city")
+    return {"city": city, "degrees": 20}
+
+
+async def slow_weather(city: str) -> str:
+    await anyio.lowlevel.checkpoint()
+    return f"20 degrees in {city}"
+
+
+SYNC = Tool("weather", "Tells.", WEATHER, weather)
+ASYNC = Tool("slow_weather", "Tells.", WEATHER, slow_weather)
+PASSIVE = Tool("show", "Shows.", WEATHER)
+
+
+def call(city: Any, name: str = "weather") -> ToolCall:
+    return ToolCall(name, {"city": city})
+
+
+def question(provider: str) -> Request:
+    return ask(MODELS[provider], "How warm is it?", system_text="Be brief.", provider=provider)
+
+
+@pytest.mark.req("U9")
+@every_wire
+async def test_generate_when_tools_are_called_then_they_run_and_it_goes_on(
+    server: Server, provider: str
+) -> None:
+    script: list[Answer] = [[call("Oslo"), call("Rome", "slow_weather")], "It is warm."]
+    async with connected(server, provider, script) as (client, running):
+        result = await generate(question(provider), tools=[SYNC, ASYNC], client=client)
+    assert result.text == "It is warm."
+    first, last = result.steps
+    assert [r.content for r in first.tool_results] == [
+        '{"city": "Oslo", "degrees": 20}',
+        "20 degrees in Rome",
+    ]
+    assert last.tool_results == ()
+    assert result.total_usage == first.response.usage + last.response.usage
+    assert len(running.requests) == 2
+
+
+@pytest.mark.req("U9")
+@every_wire
+async def test_generate_when_a_call_fails_then_the_model_is_told(server: Server, provider: str) -> None:
+    script: list[Answer] = [[call("Atlantis"), call(3), call("x", "nobody")], "Sorry."]
+    async with connected(server, provider, script) as (client, _):
+        result = await generate(question(provider), tools=[SYNC], client=client)
+    results = result.steps[0].tool_results
+    assert [r.is_error for r in results] == [True] * 3
+    words = ("LookupError: no such city", "city must be string", "Unknown tool")
+    assert all(word in r.content for word, r in zip(words, results, strict=True))
+
+
+@pytest.mark.req("U9")
+@every_wire
+async def test_generate_when_the_rounds_are_used_up_then_the_calls_come_back(
+    server: Server, provider: str
+) -> None:
+    for rounds in (0, 1, 2):
+        async with connected(server, provider, lambda _: [call("Oslo")]) as (client, running):
+            result = await generate(
+                question(provider), tools=[SYNC], rules=Rules(max_tool_rounds=rounds), client=client
+            )
+            assert len(running.requests) == rounds + 1
+            assert [c.name for c in result.tool_calls] == ["weather"]
+
+
+@pytest.mark.req("U9")
+@every_wire
+async def test_generate_when_a_tool_is_passive_or_a_condition_holds_then_ends(
+    server: Server, provider: str
+) -> None:
+    async with connected(server, provider, lambda _: [call("Oslo", "show")]) as (client, running):
+        result = await generate(question(provider), tools=[SYNC, PASSIVE], client=client)
+        assert (result.tool_results, len(running.requests)) == ((), 1)
+    async with connected(server, provider, lambda _: [call("Oslo")]) as (client, running):
+        rules = Rules(max_tool_rounds=9, stop_when=lambda steps: len(steps) == 2)
+        result = await generate(question(provider), tools=[SYNC], rules=rules, client=client)
+        assert (len(result.steps), len(running.requests)) == (2, 2)
+
+
+@pytest.mark.req("U8", "U9")
+@every_wire
+async def test_generate_when_a_call_fails_for_a_while_then_it_is_made_again(
+    server: Server, provider: str
+) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    rules = Rules(retry=RetryPolicy(), sleep=sleep, random=lambda: 0.5)
+    async with connected(server, provider, [ErrorReply(500), ErrorReply(503), "Fine."] * 2) as (client, _):
+        assert (await generate(question(provider), rules=rules, client=client)).text == "Fine."
+        streamed = stream(question(provider), rules=rules, client=client)
+        assert [text async for text in streamed.text_stream] == ["Fine."]
+    assert slept == [1.0, 2.0, 1.0, 2.0]
+
+
+@pytest.mark.req("U9")
+@every_wire
+async def test_stream_when_tools_run_then_a_step_is_told_between_the_answers(
+    server: Server, provider: str
+) -> None:
+    script: list[Answer] = [
+        [Text("I look."), call("Oslo")],
+        "It is ",
+    ]
+    async with connected(server, provider, script) as (client, _):
+        streamed = stream(question(provider), tools=[SYNC], client=client)
+        events = [event async for event in streamed]
+    (step,) = [event.step for event in events if isinstance(event, StepFinish)]
+    assert (step.response.text, step.tool_results[0].is_error) == ("I look.", False)
+    assert (streamed.response().text, streamed.partial.text) == ("It is ", "It is ")
+    assert streamed.steps == [step]
+
+
+@pytest.mark.req("U9")
+@pytest.mark.parametrize("limit", ["total_timeout_s", "step_timeout_s"])
+@every_wire
+async def test_generate_when_it_takes_too_long_then_it_ends(
+    server: Server, provider: str, limit: str
+) -> None:
+    async with connected(server, provider, lambda _: [Text("x"), Gate()]) as (client, running):
+        rules = Rules(**{limit: 0.2})  # type: ignore[arg-type]  # one of its limits
+        with pytest.raises(e.RequestTimeoutError, match="took longer"):
+            await generate(question(provider), rules=rules, client=client)
+        with pytest.raises(e.RequestTimeoutError, match="took longer"):
+            [event async for event in stream(question(provider), rules=rules, client=client)]
+        assert len(running.requests) == 2
+
+
+@pytest.mark.req("U9")
+@every_wire
+async def test_generate_object_when_the_answer_fits_then_it_is_parsed(server: Server, provider: str) -> None:
+    script = [
+        '{"name": "Ada", "age": 36}',
+        '```json\n{"name": "Ada", "age": 36}\n```',
+        "Ada",
+        '{"name": "Ada"}',
+    ]
+    async with connected(server, provider, script) as (client, running):
+        for _ in range(2):
+            result = await generate_object(question(provider), SCHEMA, client=client)
+            assert result.output == {"name": "Ada", "age": 36}
+        for problem in ("no JSON", "age is missing"):
+            with pytest.raises(e.NoObjectGeneratedError, match=problem) as raised:
+                await generate_object(question(provider), SCHEMA, client=client)
+            assert "Ada" in raised.value.text
+            assert not raised.value.retryable
+        assert len(running.requests) == 4
+        assert '"name"' in str(running.requests[0].body).replace("'", '"')
+
+
+@pytest.mark.req("U9")
+@every_wire
+async def test_stream_object_when_it_comes_in_pieces_then_it_grows(server: Server, provider: str) -> None:
+    async with connected(server, provider, [[Text('{"name": "A', 'da", "a', 'ge": 36}')]]) as (client, _):
+        growing = stream_object(question(provider), SCHEMA, client=client)
+        seen = [partial async for partial in growing]
+    assert seen == [{"name": "A"}, {"name": "Ada"}, {"name": "Ada", "age": 36}]
+    assert growing.object() == {"name": "Ada", "age": 36}
+
+
+@pytest.mark.req("U9")
+async def test_arguments_when_they_are_bad_then_they_can_be_repaired() -> None:
+    async def repair(call: ToolCallPart, problem: str) -> str | None:
+        assert "city" in problem
+        return '{"city": "Oslo"}'
+
+    from tests.support.loopback import AnthropicServer
+
+    async with connected(AnthropicServer, "anthropic", [[call(3)], "Good."]) as (client, _):
+        result = await generate(
+            question("anthropic"), tools=[SYNC], rules=Rules(repair=repair), client=client
+        )
+    assert not result.steps[0].tool_results[0].is_error
+
+
+@pytest.mark.req("U12")
+async def test_default_client_when_none_is_set_then_it_is_made_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    set_default_client(None)
+    with pytest.raises(e.ConfigurationError):
+        default_client()
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    made = default_client()
+    assert made.default == "openai"
+    assert default_client() is made
+    other = type(made)({}, "")
+    set_default_client(other)
+    assert default_client() is other
+    set_default_client(None)
+
+
+@pytest.mark.req("U9")
+def test_ask_when_prompt_and_messages_are_given_or_neither_then_it_is_refused() -> None:
+    for given_both in ({}, {"prompt": "a", "messages": [user("b")]}):
+        with pytest.raises(e.ConfigurationError, match="prompt or messages"):
+            ask("m", **given_both)  # type: ignore[arg-type]
+
+
+@pytest.mark.req("U15")
+@pytest.mark.parametrize("name", ["", "1a", "a-b", "a b", "a.b", "ä", "a" * 65, "_a"])
+def test_tool_when_its_name_is_refused_somewhere_then_at_once(name: str) -> None:
+    with pytest.raises(e.ConfigurationError, match="name of a tool"):
+        Tool(name, "", {"type": "object"})
+    fitted = fitting_name(name)
+    check_tool(fitted, {"type": "object"})
+    assert fitting_name(name) == fitted
+
+
+@pytest.mark.req("U15")
+def test_tool_when_its_root_is_no_object_then_it_is_refused() -> None:
+    with pytest.raises(e.ConfigurationError, match="no object"):
+        Tool("a", "", {"type": "string"})
+    assert fitting_name("read_file") == "read_file"
+    assert len({fitting_name(n) for n in ("a-b", "a.b", "a b")}) == 3
+
+
+MISFITS: list[tuple[Any, Any, str]] = [
+    ({"name": "a", "age": 1}, SCHEMA, ""),
+    ({"name": "a", "age": 1.5}, SCHEMA, "age must be integer"),
+    ({"name": "a", "age": True}, SCHEMA, "age must be integer"),
+    ({"name": "a", "age": 1, "x": 1}, SCHEMA, "x is not known"),
+    ([], SCHEMA, "the value must be object"),
+    ([1, "a"], {"type": "array", "items": {"type": "integer"}}, "[1] must be integer"),
+    ("c", {"enum": ["a", "b"]}, "the value must be one of 'a', 'b'"),
+    (None, {"anyOf": [{"type": "string"}, {"type": "null"}]}, ""),
+    (
+        1,
+        {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        "the value fits none of the forms that it may have",
+    ),
+    (2, {"const": 1}, "the value must be 1"),
+    ("x", True, ""),
+]
+
+
+@pytest.mark.parametrize(("value", "schema", "problem"), MISFITS)
+def test_misfit_is_told_in_words(value: Any, schema: Any, problem: str) -> None:
+    assert misfit(value, schema) == problem
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(VALUES)
+def test_partial_json_when_it_is_whole_then_it_is_the_value_and_never_fails_before(value: Any) -> None:
+    import json
+
+    text = json.dumps(value)
+    for end in range(len(text)):
+        parse_partial(text[:end])
+    assert parse_partial(text) == value
