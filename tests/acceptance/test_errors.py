@@ -30,7 +30,7 @@ TROUBLES = {
     "wrong key": Trouble(
         (ErrorReply(401),),
         "{provider} refused the key (HTTP 401)",
-        "Set a valid key in {variable}",
+        "set it in {variable}",
         closes=True,
     ),
     "unknown model": Trouble(
@@ -184,5 +184,5 @@ def test_without_a_key_the_panel_says_what_to_set_and_offers_the_walkthrough(des
     made.wait_state("IDLE")
 
     _, message, hint = words_of(made)
-    assert "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or choose the provider walkthrough" in message
+    assert "set ANTHROPIC_API_KEY, OPENAI_API_KEY" in message
     assert "`agent-ls demo` plays the walkthrough" in hint

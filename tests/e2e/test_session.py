@@ -325,11 +325,13 @@ async def test_a_killed_server_is_resumed_with_all_but_the_running_turn(project:
         events = resumed["events"]
         assert [event["seq"] for event in events] == list(range(1, resumed["lastSeq"] + 1))
         assert events[before[0]["seq"] - 1 : before[-1]["seq"]] == before
-        assert resumed["session"]["state"] == "IDLE"
+        assert resumed["session"]["state"] == "AWAITING_INPUT"  # what was asked still is
         assert await editor.submit(session_id, TASK, clientKey=key) == submitted
+        await editor.client.request("agent/interrupt", {"sessionId": session_id, "clientKey": new_key()})
+        await editor.client.event("processing_end", reason="interrupted")
         async with approving(editor):
             again = await editor.submit(session_id, TASK)
-            await editor.client.event("processing_end")
+            await editor.client.event("processing_end", reason="completed")
         assert again != submitted
 
 

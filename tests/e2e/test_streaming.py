@@ -101,7 +101,7 @@ async def test_background_processes_are_listed_and_end_when_asked(tmp_path: Path
             assert ended["exitCode"] is not None
             with pytest.raises(ResponseError) as unknown:
                 await editor.client.request("agent/terminalKill", {**named, "terminalId": "none"})
-            assert unknown.value.data["kind"] == "not_found"
+            assert unknown.value.data["kind"] == "unknown_terminal"
 
 
 @pytest.mark.req("R1")

@@ -20,6 +20,8 @@ LAYERS = ("app", "environments", "llm", "loop", "policy", "review", "server", "s
 INTERNAL_ONLY = {
     "ArgumentsError": "loop/dispatch.py makes a tool result of it",
     "FrameError": "server/io.py ends the connection",
+    "_NoSubsetError": "llm/providers/gemini/schema.py leaves the schema out",
+    "NoObjectGeneratedError": "of the functions for programs: no session raises it",
     "RequestError": "the base of those with a kind",
 }
 

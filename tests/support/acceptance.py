@@ -37,7 +37,10 @@ class Wire:
         return ToolCall("apply_patch", {"patch": patch})
 
     def said(self, body: Mapping[str, Any]) -> list[Said]:
-        """The conversation in a request's body, in order, without the system prompt and the reasoning."""
+        """The conversation in a request's body, in order, without the system prompt and the reasoning.
+
+        Without what the editor told of itself, too: it comes when the user has moved.
+        """
         if self.provider == "anthropic":
             parts = [
                 _anthropic_part(message["role"], part)
@@ -46,7 +49,7 @@ class Wire:
             ]
         else:
             parts = [said for item in body["input"] for said in _openai_item(item)]
-        return [part for part in parts if part]
+        return [part for part in parts if part and not part[1].startswith("[Editor: ")]
 
     def results(self, body: Mapping[str, Any]) -> list[str]:
         return [text for who, text in self.said(body) if who == "result"]
