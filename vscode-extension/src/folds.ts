@@ -78,11 +78,14 @@ export const folds: Folds = {
     const { provider, model, isWalkthrough } = data;
     s.session = { id: event.sessionId, title: "", ...s.session, provider, model, isWalkthrough };
     s.state = "IDLE";
-    if (data.resumed) notice(s, "info", "Session resumed.", "", `resumed:${seq}`);
+    // After a suspended turn its question stands there as before: that says it.
+    if (data.resumed && !s.suspended) notice(s, "info", "Session resumed.", "", `resumed:${seq}`);
+    s.suspended = false;
   },
   session_end(s, data, seq) {
     s.state = data.state;
-    notice(s, "info", "Session closed.", "Send a message to go on with it.", `end:${seq}`);
+    s.suspended = data.reason === "suspended";
+    if (!s.suspended) notice(s, "info", "Session closed.", "Send a message to go on with it.", `end:${seq}`);
   },
   state(s, data) {
     s.state = data.state;

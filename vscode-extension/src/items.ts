@@ -134,6 +134,8 @@ export type Activity = "working" | "waiting" | "idle" | "closed";
 export interface Snapshot {
   session: Partial<SessionInfo>;
   state: State;
+  /** Its last process ended while the turn waited for the user; the next one goes on with it. */
+  suspended: boolean;
   lastSeq: number;
   items: Item[];
   /** The index of items[0]: 0, or less when older ones were fetched. */

@@ -13,6 +13,7 @@ export function newSnapshot(): Snapshot {
   return {
     session: {},
     state: "IDLE",
+    suspended: false,
     lastSeq: 0,
     items: [],
     first: 0,

@@ -82,3 +82,14 @@ test("the activity is what the user wants to know", () => {
   apply(s, recorded(3, "approval_resolved", { requestId: "a", decision: "allow", reason: "" }));
   assert.equal(activity(s), "working");
 });
+
+test("a suspended turn goes on without a word; a session that was closed says that it is back", () => {
+  const told = (reason: string): string[] => {
+    const s = newSnapshot();
+    apply(s, recorded(1, "session_end", { state: "CLOSED", reason }));
+    apply(s, recorded(2, "session_start", { provider: "p", model: "m", resumed: true }));
+    return s.items.flatMap((item) => ("text" in item ? [item.text] : []));
+  };
+  assert.deepEqual(told("suspended"), []);
+  assert.deepEqual(told("completed"), ["Session closed.", "Session resumed."]);
+});
