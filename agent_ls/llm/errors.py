@@ -15,7 +15,7 @@
             ServerError               500 to 599
                 OverloadedError           529, 503 with "overloaded"
         NetworkError              no connection, connection lost, name not found, certificate refused
-        RequestTimeoutError       no connection, no first byte or silence for too long; also 408
+        RequestTimeoutError       no connection, no first byte or silence for too long; 408 (not retryable)
         NoObjectGeneratedError    the answer is no JSON that fits the schema; asking again is the caller's choice
         StreamError               the stream ended without its terminal event, or holds what is no event
 

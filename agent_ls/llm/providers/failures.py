@@ -162,13 +162,16 @@ class FailureTable:
         )
 
     def _timeout(self, failure: Failure, model: str, head: ReplyHead | None) -> LlmError:
-        return RequestTimeoutError(
+        error = RequestTimeoutError(
             _sentence(f"{self.provider} gave up waiting", failure.message, 408),
             provider=self.provider,
             model=model,
             hint="Try again.",
             retry_after_s=retry_after_s(head) if head else None,
         )
+        # C section 6.4: a request that the server itself found too slow is not sent again, unless it says so.
+        error.retryable = head is not None and head.headers.get("x-should-retry") == "true"
+        return error
 
 
 # Please try again in 1.146s. / Please retry in 48.9s. / try again in 84ms

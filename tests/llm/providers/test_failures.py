@@ -18,7 +18,7 @@ STATUSES: list[tuple[int, type[e.LlmError], bool]] = [
     (402, e.QuotaExceededError, False),
     (403, e.AccessDeniedError, False),
     (404, e.NotFoundError, False),
-    (408, e.RequestTimeoutError, True),
+    (408, e.RequestTimeoutError, False),
     (409, e.ProviderError, True),
     (413, e.RequestTooLargeError, False),
     (418, e.ProviderError, True),

@@ -171,11 +171,14 @@ def test_input_items(history: Sequence[Message], expected: list[Any]) -> None:
 @pytest.mark.req("U5")
 def test_images_of_users_and_of_results() -> None:
     picture = ImagePart(data=b"\x01\x02", media_type="image/png")
-    shown = {"type": "input_image", "image_url": "data:image/png;base64,AQI="}
+    shown = {"type": "input_image", "image_url": "data:image/png;base64,AQI=", "detail": "auto"}
     message = Message(Role.USER, (TextPart("see"), picture, ImagePart(url="https://x/y.png")))
     history = (message, turn(CALL), tool_results([replace(RESULT, images=(picture,))]))
     sent = encode(Request("m", history))["input"]
-    assert sent[0]["content"][1:] == [shown, {"type": "input_image", "image_url": "https://x/y.png"}]
+    assert sent[0]["content"][1:] == [
+        shown,
+        {"type": "input_image", "image_url": "https://x/y.png", "detail": "auto"},
+    ]
     assert sent[2]["output"] == [{"type": "input_text", "text": "text"}, shown]
 
 

@@ -88,9 +88,12 @@ def _content(message: Message) -> list[JsonObject]:
 
 
 def _image(image: ImagePart) -> JsonObject:
-    detail = {"detail": image.detail} if image.detail else {}
     url = image.url if image.data is None else _data_url(image.data, image.media_type or "image/png")
-    return {"type": "input_image", "image_url": url, **detail}
+    return {
+        "type": "input_image",
+        "image_url": url,
+        "detail": image.detail or "auto",
+    }  # required by the types
 
 
 def _document(document: DocumentPart) -> JsonObject:

@@ -1,0 +1,206 @@
+"""One suite for every wire, over real HTTP, with faults: what fails has a class, nothing hangs, nothing leaks."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+from anyio.abc import SocketStream
+
+from agent_ls.llm import errors as e
+from agent_ls.llm import sse
+from agent_ls.llm.client import Client, build_client
+from agent_ls.llm.credentials import Credentials
+from agent_ls.llm.endpoint import ProviderSettings
+from tests.llm.test_end_to_end import KEY, Server, ask, connected, every_wire, failure
+from tests.support.loopback import ErrorReply
+
+every_mode = pytest.mark.parametrize("stream", [True, False], ids=["stream", "complete"])
+
+STATUSES: list[tuple[int, type[e.LlmError], bool]] = [
+    (400, e.InvalidRequestError, False),
+    (401, e.AuthenticationError, False),
+    (402, e.QuotaExceededError, False),
+    (403, e.AccessDeniedError, False),
+    (404, e.NotFoundError, False),
+    (408, e.RequestTimeoutError, False),
+    (409, e.ProviderError, True),
+    (413, e.RequestTooLargeError, False),
+    (418, e.ProviderError, True),
+    (422, e.InvalidRequestError, False),
+    (429, e.RateLimitError, True),
+    (500, e.ServerError, True),
+    (502, e.ServerError, True),
+    (503, e.ServerError, True),
+    (504, e.ServerError, True),
+    (529, e.OverloadedError, True),
+]
+
+
+@pytest.mark.req("U8", "U16")
+@every_mode
+@every_wire
+async def test_status_without_a_body_that_says_more_is_of_its_class(
+    server: Server, provider: str, stream: bool
+) -> None:
+    replies = [
+        ErrorReply(status, "<html>a proxy</html>", {"content-type": "text/html"}) for status, *_ in STATUSES
+    ]
+    async with connected(server, provider, replies) as (client, running):
+        for status, kind, retryable in STATUSES:
+            error = await failure(client, ask(provider), stream=stream)
+            assert (type(error), error.retryable) == (kind, retryable), status
+            assert error.hint
+            assert "html" not in str(error)
+        assert len(running.requests) == len(STATUSES)
+
+
+@pytest.mark.req("U8")
+@every_wire
+async def test_retry_after_is_read_in_every_form(server: Server, provider: str) -> None:
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
+    forms = [
+        {"retry-after": "7"},
+        {"retry-after": "1.5"},
+        {"retry-after-ms": "250", "retry-after": "9"},
+        {"retry-after": soon},
+    ]
+    replies = [ErrorReply(429, headers=form) for form in [*forms, {"retry-after": "soon"}]]
+    async with connected(server, provider, replies) as (client, _):
+        waits = [(await failure(client, ask(provider))).retry_after_s for _ in replies]
+    assert waits[:3] == [7.0, 1.5, 0.25]
+    assert waits[3] is not None
+    assert 50 < waits[3] <= 100
+    assert waits[4] is None
+
+
+@asynccontextmanager
+async def raw_server(answer: Callable[[SocketStream], Any]) -> AsyncIterator[tuple[str, list[anyio.Event]]]:
+    """Sends what `answer` writes, after the head of a request. Each connection has an event, set when it is over."""
+    connections: list[anyio.Event] = []
+
+    async def serve(stream: SocketStream) -> None:
+        over = anyio.Event()
+        connections.append(over)
+        async with stream:
+            try:
+                received = b""
+                while b"\r\n\r\n" not in received:
+                    received += await stream.receive()
+                await answer(stream)
+                while await stream.receive():
+                    pass
+            except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+                pass
+            finally:
+                over.set()
+
+    async with (
+        await anyio.create_tcp_listener(local_host="127.0.0.1") as listener,
+        anyio.create_task_group() as group,
+    ):
+        port = listener.extra(anyio.abc.SocketAttribute.local_port)
+        group.start_soon(listener.serve, serve)
+        yield f"http://127.0.0.1:{port}", connections
+        group.cancel_scope.cancel()
+
+
+def reply(body: bytes, *headers: str, status: str = "200 OK", length: int | None = None) -> bytes:
+    size = len(body) if length is None else length
+    lines = [f"HTTP/1.1 {status}", "content-type: text/event-stream", f"content-length: {size}", *headers]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+async def send(stream: SocketStream, data: bytes) -> None:
+    await stream.send(data)
+
+
+FAULTS: dict[str, tuple[Callable[[SocketStream], Any], type[e.LlmError]]] = {
+    "never a byte": (lambda stream: anyio.lowlevel.checkpoint(), e.RequestTimeoutError),
+    "stall in the middle": (
+        lambda stream: send(stream, reply(b": hello\n\n", length=999)),
+        e.RequestTimeoutError,
+    ),
+    "closed in the middle": (
+        lambda stream: send_and_close(stream, reply(b"data: {}\n\n", length=999)),
+        e.NetworkError,
+    ),
+    "closed before the head": (lambda stream: send_and_close(stream, b"HTTP/1.1 200"), e.NetworkError),
+    "no HTTP": (lambda stream: send_and_close(stream, b"SSH-2.0-x\r\n\r\n"), e.NetworkError),
+    "truncated JSON": (lambda stream: send(stream, reply(b'data: {"a": \n\n')), e.StreamError),
+    "ends at once": (lambda stream: send(stream, reply(b"")), e.StreamError),
+    "damaged gzip": (
+        lambda stream: send(stream, reply(b"no gzip", "content-encoding: gzip")),
+        e.NetworkError,
+    ),
+    "redirect": (
+        lambda stream: send(stream, reply(b"", "location: /x", status="307 Moved")),
+        e.ConfigurationError,
+    ),
+}
+
+
+async def send_and_close(stream: SocketStream, data: bytes) -> None:
+    await stream.send(data)
+    await stream.aclose()
+
+
+@asynccontextmanager
+async def asking(base_url: str, provider: str) -> AsyncIterator[Client]:
+    settings = ProviderSettings(base_url, connect_timeout_s=5, silence_timeout_s=0.3)
+    client = build_client(Credentials({provider: KEY}), {provider: settings})
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+@pytest.mark.req("U8", "U16", "L16")
+@pytest.mark.parametrize(("answer", "kind"), FAULTS.values(), ids=FAULTS)
+@every_mode
+@every_wire
+async def test_fault_has_a_class_and_leaves_no_connection(
+    server: Server, provider: str, answer: Callable[[SocketStream], Any], kind: type[e.LlmError], stream: bool
+) -> None:
+    with anyio.fail_after(30):
+        async with raw_server(answer) as (base_url, connections):
+            async with asking(base_url, provider) as client:
+                error = await failure(client, ask(provider), stream=stream)
+                assert type(error) is kind
+                assert KEY not in f"{error} {error.hint}"
+            for over in connections:
+                await over.wait()
+            assert connections
+
+
+@pytest.mark.req("U8")
+@every_wire
+async def test_line_without_end_is_refused_before_memory_is_gone(server: Server, provider: str) -> None:
+    async def endless(stream: SocketStream) -> None:
+        await stream.send(reply(b"", length=10**12).partition(b"\r\n\r\n")[0] + b"\r\n\r\n")
+        for _ in range(sse.MAX_LINE_BYTES // 2**22 + 2):
+            await stream.send(b"x" * 2**22)
+
+    with anyio.fail_after(60):
+        async with raw_server(endless) as (base_url, _), asking(base_url, provider) as client:
+            assert type(await failure(client, ask(provider))) is e.StreamError
+
+
+@pytest.mark.req("U11")
+@every_wire
+async def test_compressed_answer_is_read(server: Server, provider: str) -> None:
+    body = gzip.compress(json.dumps({"error": {"message": "squeezed"}}).encode())
+
+    async def answer(stream: SocketStream) -> None:
+        await stream.send(reply(body, "content-encoding: gzip", status="400 Bad"))
+
+    async with raw_server(answer) as (base_url, _), asking(base_url, provider) as client:
+        assert "squeezed" in str(await failure(client, ask(provider)))
