@@ -45,6 +45,9 @@ class Accumulator:
 
     def feed(self, event: StreamEvent) -> None:
         match event:
+            case TextDelta(index, text) | ReasoningDelta(index, text):  # first: nearly all events are these
+                if index in self._open:
+                    self._open[index][1].append(text)
             case StreamStart(response_id, model):
                 self._response_id = response_id
                 self._model = model or self._model
@@ -52,9 +55,6 @@ class Accumulator:
                 self._open[index] = (TextPart, [])
             case ReasoningStart(index):
                 self._open[index] = (ReasoningPart, [])
-            case TextDelta(index, text) | ReasoningDelta(index, text):
-                if index in self._open:
-                    self._open[index][1].append(text)
             case (
                 TextEnd(index, part)
                 | ReasoningEnd(index, part)

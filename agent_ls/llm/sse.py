@@ -72,6 +72,9 @@ class SseDecoder:
             raise StreamError(f"the stream holds a line of more than {MAX_LINE_BYTES} bytes")
 
     def _line(self, line: bytes) -> Frame | None:
+        if line.startswith(b"data: ") and not self._bare and not self._at_start:  # nearly every line
+            self._data.append(line[6:].decode("utf-8", "replace"))
+            return None
         if self._at_start:
             self._at_start = False
             line = line.removeprefix(_BOM)

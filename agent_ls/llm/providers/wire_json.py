@@ -126,6 +126,10 @@ class PieceJoiner:
 
     def add(self, piece: str) -> str:
         """What can be shown now."""
+        if not self._held and piece.isascii():  # nearly always: no surrogates, nothing to mend
+            if piece:
+                self._pieces.append(piece)
+            return piece
         piece = self._held + piece
         self._held = piece[-1] if "\ud800" <= piece[-1:] <= "\udbff" else ""
         ready = valid_text(piece[: len(piece) - len(self._held)])
