@@ -184,6 +184,25 @@ class Models:
             )
         return tuple(choices)
 
+    async def look(self) -> tuple[ModelChoice, ...]:
+        """The models of servers that need no key and answer now: on this machine, or where the user has set one up.
+
+        Nothing is looked for unless this is called; what is found is used only once it is chosen. Never raises.
+        """
+        from agent_ls.app.reachable import look_around  # an editor asks for this when its picker opens
+
+        found = await look_around(self._credentials, self._endpoints)
+        return tuple(
+            replace(
+                _choice(reached.provider, model.id, self._default(reached.provider)),
+                name=model.display_name or model.id,
+                context_tokens=model.context_window_tokens,
+                max_output_tokens=model.max_output_tokens,
+            )
+            for reached in found
+            for model in reached.models
+        )
+
     def _default(self, provider: str) -> str:
         return self.choose(provider, None)[1] or default_model(provider)
 

@@ -49,19 +49,22 @@ async def reach_all(
     return tuple(found[name] for name in spoken_providers())
 
 
-async def look_around() -> tuple[Reached, ...]:
-    """Only the servers on this machine that answer at their usual ports."""
-    found: list[Reached] = []
+async def look_around(
+    credentials: Credentials, settings: Mapping[str, ProviderSettings] | None = None
+) -> tuple[Reached, ...]:
+    """The servers that need no key and answer: at the address that was set, else at their usual ports."""
+    told = settings or {}
+    found: dict[str, Reached] = {}
 
     async def one(name: str) -> None:
-        reached = await _ask(looking_adapter(name))
+        reached = await _reach(name, credentials, told)
         if not reached.problem:
-            found.append(reached)
+            found[name] = reached
 
     async with anyio.create_task_group() as group:
-        for name in LOCAL:
+        for name in KEYLESS:
             group.start_soon(one, name)
-    return tuple(sorted(found, key=lambda reached: LOCAL.index(reached.provider)))
+    return tuple(found[name] for name in KEYLESS if name in found)
 
 
 async def _reach(name: str, credentials: Credentials, settings: Mapping[str, ProviderSettings]) -> Reached:

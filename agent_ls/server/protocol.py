@@ -516,9 +516,14 @@ class CredentialResult(Wire):
 
 
 class Models(Params):
-    """The providers, with or without a key, and the models that are known of each."""
+    """The providers, with or without a key, and the models that are known of each.
+
+    `look`: servers that need no key are asked for theirs as well (a picker was opened).
+    """
 
     method: ClassVar[str] = "agent/models"
+
+    look: bool = False
 
 
 class ProviderInfo(Wire):

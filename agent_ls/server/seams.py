@@ -148,6 +148,10 @@ class Models(Protocol):
 
     def models(self) -> Sequence[ModelChoice]: ...
 
+    async def look(self) -> Sequence[ModelChoice]:
+        """The models of servers that need no key and answer now; nothing is looked for otherwise."""
+        ...
+
 
 class Page(Protocol):
     """Items, newest first. `more`: there are older ones."""

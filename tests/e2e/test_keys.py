@@ -12,7 +12,16 @@ import pytest
 
 from tests.support.editor import Editor, new_key
 from tests.support.framed_client import ResponseError, ServerProcess, server_process
-from tests.support.loopback import Answer, AnthropicServer, ErrorReply, Gate, Reply, Text, ToolCall
+from tests.support.loopback import (
+    Answer,
+    AnthropicServer,
+    ChatServer,
+    ErrorReply,
+    Gate,
+    Reply,
+    Text,
+    ToolCall,
+)
 
 RIGHT = "sk-right-0123456789-abcdef"
 WRONG = "sk-wrong-9876543210-fedcba"
@@ -205,3 +214,16 @@ async def test_what_a_call_cost_is_told_and_added_up_over_a_restart(folder: Path
 def costs(editor: Editor, after: int = 0) -> list[tuple[float | None, float | None]]:
     used = [e["data"] for e in editor.client.events if e["kind"] == "usage" and e["seq"] > after]
     return [(data["callCostUsd"], data["totalCostUsd"]) for data in used]
+
+
+@pytest.mark.req("P5")
+async def test_servers_without_a_key_are_looked_for_only_when_the_picker_asks(folder: Path) -> None:
+    with ChatServer([]) as local:
+        local.listed = {"data": [{"id": "qwen", "max_model_len": 32_768}]}
+        async with editing(folder, "http://127.0.0.1:9", VLLM_BASE_URL=local.base_url) as (editor, _):
+            await editor.client.request("agent/models")
+            assert local.requests == []
+            found = await editor.client.request("agent/models", {"look": True})
+            (model,) = [model for model in found["models"] if model["provider"] == "vllm"]
+            assert (model["id"], model["contextTokens"], model["isDefault"]) == ("qwen", 32_768, False)
+            assert len(local.requests) == 1

@@ -14,6 +14,8 @@ async def set_credential(context: Context, params: wire.SetCredential) -> wire.C
 
 async def models(context: Context, params: wire.Models) -> wire.ModelsResult:
     known = context.bench.models
+    found = await known.look() if params.look else ()
+    listed = {(model.provider, model.id): model for model in (*known.models(), *found)}
     return wire.ModelsResult(
         default_provider=known.choose(None, None)[0],
         providers=tuple(
@@ -39,7 +41,7 @@ async def models(context: Context, params: wire.Models) -> wire.ModelsResult:
                 output_price=model.output_price,
                 images=model.images,
             )
-            for model in known.models()
+            for model in listed.values()
         ),
     )
 
