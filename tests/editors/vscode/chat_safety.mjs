@@ -72,13 +72,20 @@ async function isAccessible({ wb, chat, shot }) {
   await frame.locator(".menu li").first().waitFor();
   await frame.evaluate(AXE);
   for (const theme of THEMES) {
+    const before = await frame.evaluate(() => document.body.dataset.vscodeThemeId);
     await wb.eval((vscode, name) => vscode.workspace.getConfiguration().update("workbench.colorTheme", name, true), theme);
-    await wb.page.waitForTimeout(600);
+    // A view is told of a theme after the workbench; its name and its colours come together.
+    await frame.waitForFunction(([name, old]) => {
+      const { vscodeThemeId: now } = document.body.dataset;
+      return now !== old || name.endsWith(now);
+    }, [theme, before]);
     // The view's own background is the workbench's, in a frame around this one: axe would take it for white.
     await frame.evaluate(() => { document.documentElement.style.background = "var(--vscode-sideBar-background)"; });
+    // Drawn once with the new colours: what is out of sight keeps its old ones until then.
+    await frame.evaluate(() => new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); }));
     const { violations } = await frame.evaluate(() => window.axe.run(document));
     const told = violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.slice(0, 4).map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary}`).join("\n    ")}`);
-    console.log(`${theme}: ${told.length === 0 ? "nothing found" : `\n  ${told.join("\n  ")}`}`);
+    console.log(`${theme} (${await frame.evaluate(() => document.body.dataset.vscodeThemeId)}): ${told.length === 0 ? "nothing found" : `\n  ${told.join("\n  ")}`}`);
     await shot(`axe-${theme.replace(/ /g, "-")}`);
     assert.deepEqual(violations.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id }) => id), []);
   }
