@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pydantic import Field
 
@@ -29,7 +29,16 @@ class ApplyPatchArguments(Arguments):
 
 
 async def prepare(arguments: ApplyPatchArguments, context: ToolContext) -> Prepared:
-    change_set = await _planned(arguments.patch, context)
+    return await prepare_patch(arguments.patch, context)
+
+
+async def prepare_patch(text: str, context: ToolContext, folder: str = "") -> Prepared:
+    """A patch from wherever it came; its paths are relative to `folder`, "" for the working directory.
+
+    Raises:
+        ToolError: it does not fit, or changes what the model has not seen. EnvError: a file may not be looked at.
+    """
+    change_set = await _planned(text, context, lambda path: absolute(path, context.environment, folder))
     for change in change_set.changes:
         _demand_seen(change, context)
     writes = [
@@ -52,13 +61,13 @@ async def prepare(arguments: ApplyPatchArguments, context: ToolContext) -> Prepa
     return Prepared(effect_of(change_set.changes, context.environment), run)
 
 
-async def _planned(text: str, context: ToolContext) -> ChangeSet:
+async def _planned(text: str, context: ToolContext, locate: Callable[[str], str]) -> ChangeSet:
     unseen: list[str] = []
     try:
         patch = parse(text)
-        unseen = [path for path in patch.paths if _is_unseen_outside(path, context)]
-        files = {path: await _content(path, context) for path in patch.paths}
-        return plan(patch, files, lambda path: absolute(path, context.environment))
+        unseen = [path for path in patch.paths if _is_unseen_outside(locate(path), context)]
+        files = {path: await _content(locate(path), context) for path in patch.paths}
+        return plan(patch, files, locate)
     except PatchError as error:
         if unseen:
             # A refusal quotes the file, and nobody has been asked yet whether this one may be read.
@@ -66,27 +75,23 @@ async def _planned(text: str, context: ToolContext) -> ChangeSet:
                 f"The patch does not apply to {', '.join(unseen)}, outside the workspace. Read it first.",
                 kind="edit_conflict",
             ) from None
-        raise await _refusal(error, context) from None
+        raise await _refusal(error, context, locate) from None
 
 
 def _is_unseen_outside(path: str, context: ToolContext) -> bool:
-    whole = absolute(path, context.environment)
-    return shown_path(whole, context.environment) == whole and context.reads.shown(whole) is None
+    return shown_path(path, context.environment) == path and context.reads.shown(path) is None
 
 
-async def _refusal(error: PatchError, context: ToolContext) -> ToolError:
+async def _refusal(error: PatchError, context: ToolContext, locate: Callable[[str], str]) -> ToolError:
     said = refused(error)
     missing = dict.fromkeys(problem.path for problem in error.problems if problem.code == "FILE_MISSING")
-    near = [
-        f"{path}: {await nearest(absolute(path, context.environment), context.environment)}"
-        for path in missing
-    ]
+    near = [f"{path}: {await nearest(locate(path), context.environment)}" for path in missing]
     return ToolError("\n".join([str(said), *near]), kind=said.kind)
 
 
 async def _content(path: str, context: ToolContext) -> Contents:
     try:
-        return await context.environment.read_bytes(absolute(path, context.environment))
+        return await context.environment.read_bytes(path)
     except PathNotFoundError:
         return None
     except OutsideBoundsError:
@@ -127,7 +132,12 @@ def _remarks(change_set: ChangeSet) -> Sequence[str]:
 
 
 def summarize(arguments: ApplyPatchArguments) -> str:
-    return one_line(", ".join(dict.fromkeys(_HEADER.findall(arguments.patch))) or "patch")
+    return one_line(paths_of(arguments.patch))
+
+
+def paths_of(text: str) -> str:
+    """The files of a patch, for people."""
+    return ", ".join(dict.fromkeys(_HEADER.findall(text))) or "patch"
 
 
 APPLY_PATCH = Tool(

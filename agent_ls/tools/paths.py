@@ -10,8 +10,10 @@ from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.tools.base import ToolError
 
 
-def absolute(path: str, environment: ExecutionEnvironment) -> str:
+def absolute(path: str, environment: ExecutionEnvironment, folder: str = "") -> str:
     """The path joined to the working directory, with `.` and `..` folded; `~` and quotes mean nothing.
+
+    `folder` stands between the two: a path as it is meant from there.
 
     Raises:
         ToolError: the path is empty or holds a NUL character.
@@ -21,7 +23,7 @@ def absolute(path: str, environment: ExecutionEnvironment) -> str:
     if "\0" in path:
         raise ToolError("The path holds a NUL character, which no file name can have.", kind="validation")
     rules = _rules(environment)
-    return str(rules.normpath(rules.join(environment.working_directory(), path)))
+    return str(rules.normpath(rules.join(environment.working_directory(), folder, path)))
 
 
 def shown_path(path: str, environment: ExecutionEnvironment) -> str:

@@ -12,7 +12,9 @@ from pydantic.json_schema import SkipJsonSchema
 from agent_ls.environments.base import CommandOptions, ExecResult
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.tools import descriptions
-from agent_ls.tools.base import Arguments, Prepared, ShellLimits, Tool, ToolContext, ToolOutput
+from agent_ls.tools.apply_patch import paths_of, prepare_patch
+from agent_ls.tools.base import Arguments, Prepared, ShellLimits, Tool, ToolContext, ToolError, ToolOutput
+from agent_ls.tools.patch_command import patch_command
 from agent_ls.tools.paths import absolute
 from agent_ls.tools.summary import one_line
 
@@ -61,6 +63,10 @@ class _Timeout:
 
 async def prepare(arguments: ShellArguments, context: ToolContext) -> Prepared:
     working_dir = absolute(arguments.working_dir or ".", context.environment)
+    if sent := patch_command(arguments.command):
+        return await prepare_patch(
+            sent.patch, context, absolute(sent.folder or ".", context.environment, working_dir)
+        )
     background = isinstance(arguments, BackgroundShellArguments) and arguments.background
     timeout = _timeout(arguments.timeout_ms, context.shell_limits)
     options = CommandOptions(timeout.timeout_ms, working_dir, arguments.env_vars)
@@ -135,7 +141,11 @@ def _exit(code: int) -> str:
 
 
 def summarize(arguments: ShellArguments) -> str:
-    return one_line(arguments.command)
+    try:
+        sent = patch_command(arguments.command)
+    except ToolError:
+        sent = None
+    return one_line(f"apply_patch {paths_of(sent.patch)}" if sent else arguments.command)
 
 
 def shell_tool(*, default_timeout_ms: int, background: bool) -> Tool[Any]:

@@ -8,12 +8,20 @@ from typing import Any, TypeAlias
 import pytest
 
 from agent_ls.loop.approval import Answer, UnknownApprovalError
-from agent_ls.loop.events import ApprovalRequested, ApprovalResolved, ProcessingEnd, ToolCallEnd
+from agent_ls.loop.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    FileChange,
+    ProcessingEnd,
+    TerminalOpen,
+    ToolCallEnd,
+)
 from agent_ls.policy.decide import EDITS_RULE, Mode
 from tests.support.fake_provider import CallTool, Piece, text, tool_call
 from tests.support.workbench import allow, deny, running
 
 OUTSIDE_TEXT = "not yours\n"
+PATCH = "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+ONE\n*** End Patch"
 END = text("done")
 
 Script: TypeAlias = Sequence[Piece | Sequence[Piece]]
@@ -77,6 +85,10 @@ MODES: dict[str, tuple[list[CallTool], dict[Mode, str]]] = {
     ),
     "edit of git": ([read(".git/config"), edit(".git/config")], {"edits": "asked", "full": "asked"}),
     "command": ([shell("true")], {"plan": "refused", "ask": "asked", "edits": "asked", "full": "done"}),
+    "patch as a command": (
+        [shell(f"apply_patch <<'EOF'\n{PATCH}\nEOF")],
+        {"plan": "refused", "ask": "asked", "edits": "done", "full": "done"},
+    ),
     "command elsewhere": ([shell("true", working_dir="..")], {"ask": "asked", "full": "asked"}),
     "command in a linked folder": ([shell("true", working_dir="linked")], {"full": "asked"}),
     "command with rm": ([shell("rm a.txt")], {"full": "asked"}),
@@ -119,6 +131,21 @@ def snapshot(folder: Path) -> dict[str, bytes]:
         for path in sorted((folder / name).rglob("*"))
         if path.is_file()
     }
+
+
+@pytest.mark.req("T4", "H6", "H7")
+async def test_patch_as_a_command_is_asked_about_as_an_edit_and_leaves_hunks_but_no_terminal(
+    work: Path,
+) -> None:
+    async with running(work.parent, [[shell(f"apply_patch '{PATCH}'")]]) as bench:
+        talk = await bench.talk("ask")
+        await talk.say("go")
+        (request,) = talk.of(ApprovalRequested)
+        assert (request.effect["type"], request.summary) == ("WriteEffect", "apply_patch a.txt")
+        (change,) = talk.of(FileChange)
+        assert [hunk.lines for hunk in change.hunks] == [("ONE\n",)]
+        assert talk.of(TerminalOpen) == []
+    assert (work / "a.txt").read_text() == "ONE\n"
 
 
 @pytest.mark.req("X6", "H7")
