@@ -42,7 +42,7 @@ ALLOWED: dict[str, set[str]] = {
         "_version",
     },
     "server": {"server", "app", "store", "loop", "policy", "environments", "review", "llm", "text", "_version"},
-    "headless": {"headless", "app", "loop", "llm", "policy", "environments", "text", "_version"},
+    "headless": {"headless", "app", "loop", "llm", "policy", "environments", "patch", "text", "_version"},
     "cli": {"cli", "server", "headless", "app", "store", "patch", "llm.credentials", "_version"},
     "__init__": {"app", "loop", "llm", "profiles", "tools", "environments", "_version"},
     "__main__": {"cli"},

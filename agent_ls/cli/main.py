@@ -19,7 +19,7 @@ class Command(Protocol):
     def run(self, options: argparse.Namespace) -> int: ...
 
 
-COMMANDS = ("serve", "exec", "demo", "sessions", "models", "keys")
+COMMANDS = ("serve", "exec", "demo", "sessions", "models", "keys", "apply-patch")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -46,11 +46,12 @@ _HELP = {
     "sessions": "list stored sessions",
     "models": "which models can be used now, and why the others cannot",
     "keys": "keep, list and forget API keys",
+    "apply-patch": "apply a v4a patch to the files below this folder, all or nothing",
 }
 
 
 def _module(name: str) -> Command:
-    return cast("Command", importlib.import_module(f"agent_ls.cli.{name}"))
+    return cast("Command", importlib.import_module(f"agent_ls.cli.{name.replace('-', '_')}"))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import importlib
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,11 +34,15 @@ class Parser(argparse.ArgumentParser):
         raise Refused(message)
 
 
+def command_module(name: str) -> Any:
+    return importlib.import_module(f"agent_ls.cli.{name.replace('-', '_')}")
+
+
 def parser() -> Parser:
     made = Parser()
     commands = made.add_subparsers(required=True, parser_class=Parser)
     for name in COMMANDS:
-        importlib.import_module(f"agent_ls.cli.{name}").add_arguments(commands.add_parser(name))
+        command_module(name).add_arguments(commands.add_parser(name))
     return made
 
 
@@ -83,9 +88,9 @@ def test_the_exit_codes_of_the_page_are_those_of_exec() -> None:
 
 
 def test_every_option_of_the_other_commands_is_on_the_page() -> None:
-    for name in ("sessions", "demo"):
+    for name in ("sessions", "demo", "apply-patch"):
         command = argparse.ArgumentParser()
-        importlib.import_module(f"agent_ls.cli.{name}").add_arguments(command)
+        command_module(name).add_arguments(command)
         missing = [option for option in options_of(command) if option not in PAGE]
         assert not missing, f"agent-ls {name}: {missing}"
 

@@ -1,0 +1,110 @@
+"""A v4a patch applied to the files below a folder, all or nothing: `agent-ls apply-patch`.
+
+Output and exit codes are those of the reference program (SEMANTICS 4.7): the files on standard output and 0, or the
+reasons on standard error and 1. What it leaves half done is not done here at all.
+"""
+
+from __future__ import annotations
+
+import os.path
+import sys
+from pathlib import Path
+
+import anyio
+
+from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileWrite
+from agent_ls.environments.errors import AccessDeniedError, EnvError, NotAFileError, PathNotFoundError
+from agent_ls.environments.local.environment import LocalEnvironment
+from agent_ls.environments.wrappers.bounded import BoundedEnvironment
+from agent_ls.headless.style import plain
+from agent_ls.patch.errors import PatchError
+from agent_ls.patch.hunks import ChangeSet
+from agent_ls.patch.v4a_apply import Contents, Unreadable, parse, plan
+
+DONE, FAILED = 0, 1
+INTERRUPTED = 130
+
+
+def main(data: bytes, folder: Path, *, is_check: bool = False) -> int:
+    """The exit code. `folder` is absolute; `is_check` writes nothing."""
+    try:
+        change_set = anyio.run(_applied, data, str(folder), is_check)
+    except (PatchError, EnvError) as error:
+        print(plain(str(error)), file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    for note in change_set.notes():
+        print(plain(f"Repaired: {note}"), file=sys.stderr)
+    summary = change_set.summary()
+    if is_check:
+        summary = summary.replace("Success. Updated", "The patch applies. It would update", 1)
+    print(plain(summary), end="")
+    return DONE
+
+
+async def _applied(data: bytes, folder: str, is_check: bool) -> ChangeSet:
+    bounds = _Folder(folder)
+    environment = BoundedEnvironment(LocalEnvironment(folder), bounds)
+    patch = parse(_text(data))
+    files = {path: await _content(path, environment) for path in patch.paths}
+    change_set = plan(patch, files, bounds.located)
+    writes = [FileWrite(file.path, file.after, file.before, file.mode_from) for file in change_set.writes]
+    if writes and not is_check:
+        await environment.commit(writes, Attribution(label="apply-patch"))
+    return change_set
+
+
+class _Folder:
+    """Bounds of one folder, links followed; blocks, as their protocol says."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._real = os.path.realpath(folder)
+
+    def located(self, path: str) -> str:
+        """
+        Raises:
+            PatchError: PATH_OUTSIDE (deviation D8).
+        """
+        whole = os.path.normpath(os.path.join(self._folder, path))
+        if "\0" in path:
+            raise PatchError.of(
+                "IO", "The path holds a NUL character, which no file name can have.", path=path
+            )
+        if not self._is_inside(whole):
+            detail = f"Only files below {self._folder} are changed."
+            raise PatchError.of("PATH_OUTSIDE", f"{path} is outside the folder", path=path, detail=detail)
+        return whole
+
+    def demand_readable(self, path: str) -> None:
+        if not self._is_inside(path):
+            raise AccessDeniedError(path, f"it is outside of {self._folder}")
+
+    def demand_writable(self, path: str, call_id: str) -> None:
+        self.demand_readable(path)
+
+    def _is_inside(self, path: str) -> bool:
+        real = os.path.realpath(path)
+        return real.startswith(os.path.join(self._real, ""))
+
+
+async def _content(path: str, environment: ExecutionEnvironment) -> Contents:
+    if "\0" in path:
+        return None
+    try:
+        return await environment.read_bytes(path)
+    except PathNotFoundError:
+        return None
+    except NotAFileError as error:
+        return Unreadable(str(error), "IS_DIRECTORY")
+    except EnvError as error:
+        return Unreadable(str(error))
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise PatchError.of("PARSE", "Invalid patch: it is not UTF-8 text", line=line) from None
