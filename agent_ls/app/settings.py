@@ -46,6 +46,12 @@ class ProviderSettings(_Section):
         )
 
 
+class EditSettings(_Section):
+    """`ambiguous`: what becomes of a patch whose lines fit loosely at several places (SEMANTICS 3.2)."""
+
+    ambiguous: Literal["first", "refuse"] = "first"
+
+
 class Settings(_Section):
     """`provider` and `model` "" leave the choice to the first key found; times are milliseconds, 0 limits: none."""
 
@@ -59,6 +65,7 @@ class Settings(_Section):
     default_command_timeout_ms: int = Field(default=10_000, ge=1)
     max_command_timeout_ms: int = Field(default=600_000, ge=1)
     user_instructions: str = ""
+    edits: EditSettings = EditSettings()
     providers: dict[str, ProviderSettings] = Field(default_factory=dict)
     diagnostics_wait_ms: int = Field(default=1_500, ge=0, le=60_000)
     walkthrough_pause_ms: int = Field(default=25, ge=0, le=1000)
@@ -83,7 +90,11 @@ def parse_settings(raw: Mapping[str, Any]) -> tuple[Settings, list[str]]:
 
 
 def _like(name: str) -> str:
-    known = [to_camel(field) for section in (Settings, ProviderSettings) for field in section.model_fields]
+    known = [
+        to_camel(field)
+        for section in (Settings, EditSettings, ProviderSettings)
+        for field in section.model_fields
+    ]
     return "".join(f" (did you mean {near}?)" for near in get_close_matches(name, known, n=1))
 
 

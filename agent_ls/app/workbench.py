@@ -280,6 +280,7 @@ class Workbench:
             max_command_timeout_ms=settings.max_command_timeout_ms,
             reasoning_effort=str(effort) if effort else None,
             user_instructions=settings.user_instructions,
+            refuse_ambiguous_edits=settings.edits.ambiguous == "refuse",
         )
 
     def _assemble(

@@ -14,6 +14,7 @@ class SessionConfig:
 
     `max_turns` counts model calls over the whole session. `tool_output_limits` (characters) and
     `tool_line_limits` (lines, 0: none) override the tables of 000 section 5 by tool name.
+    `refuse_ambiguous_edits` as ToolContext.refuse_ambiguous.
     A changed config holds from the next round (Session.configure).
     """
 
@@ -28,4 +29,5 @@ class SessionConfig:
     loop_detection_window: int = 10
     max_subagent_depth: int = 1
     user_instructions: str = ""
+    refuse_ambiguous_edits: bool = False
     retry: RetryPolicy = field(default_factory=RetryPolicy)

@@ -126,6 +126,7 @@ class Dispatcher:
             on_output=tap,
             reads=self._reads,
             shell_limits=shell_limits(profile, config),
+            refuse_ambiguous=config.refuse_ambiguous_edits,
         )
         try:
             output = await self._guarded(call, parsed, context)

@@ -81,7 +81,8 @@ class Placement:
     """Where a chunk was found: `line` counts from 1 in the file as the chunk's section saw it.
 
     `level` is 1 to 4 for the strict levels of SEMANTICS 3.1, 5 and 6 for those of R14, 0 when nothing was matched
-    (pure insertion). `candidates` counts the places that fit at that level (counting stops at 1000).
+    (pure insertion). `candidates` counts the places that fit at that level (counting stops at 1000). Where there are
+    several, `lines` are the first of them.
     """
 
     path: str
@@ -90,6 +91,7 @@ class Placement:
     line: int
     level: int
     candidates: int
+    lines: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

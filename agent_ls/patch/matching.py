@@ -13,6 +13,7 @@ from itertools import islice
 from agent_ls.patch.typography import COMPARED_AS
 
 STRICT_LEVELS = (1, 2, 3, 4)
+EXACT = 1
 RECOVERY_LEVELS = (5, 6)
 COUNT_MAX = 1000  # candidates are counted for people; a thousand are as many as a million
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
-from agent_ls.patch.matching import FileLines, seek
+from agent_ls.patch.matching import COUNT_MAX, FileLines, seek
 from agent_ls.patch.v4a_parser import Chunk, PatchLine
 
 
@@ -51,6 +52,13 @@ def old_texts(lines: Sequence[PatchLine]) -> list[str]:
 
 def new_texts(lines: Sequence[PatchLine]) -> list[str]:
     return [line.text for line in lines if line.sign != "-"]
+
+
+def fitting(file: FileLines, spot: Spot, most: int = COUNT_MAX) -> list[int]:
+    """The places from the spot on that fit as well as it does; none where it is the only one."""
+    if spot.candidates < 2:
+        return []
+    return list(islice(file.occurrences(old_texts(spot.lines), spot.level, spot.start), most))
 
 
 def place_strictly(file: FileLines, chunks: Sequence[Chunk]) -> list[Spot] | None:

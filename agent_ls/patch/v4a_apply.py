@@ -17,12 +17,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from agent_ls.patch.diagnosis import LISTED_PLACES, Diagnosis
 from agent_ls.patch.edits import in_file_order, overlap, runs
 from agent_ls.patch.errors import PatchError, Problem
 from agent_ls.patch.hunks import ChangeSet, Placement, Repair, Reported
-from agent_ls.patch.matching import FileLines
+from agent_ls.patch.matching import EXACT, FileLines
 from agent_ls.patch.overlay import Contents, Overlay, Unreadable
-from agent_ls.patch.placing import Spot, place_strictly
+from agent_ls.patch.placing import Spot, fitting, old_texts, place_strictly
 from agent_ls.patch.recovery import Recovery
 from agent_ls.patch.v4a_parser import AddFile, DeleteFile, Parsed, Section, UpdateFile, parse_strict
 from agent_ls.patch.v4a_recovery import parse_leniently
@@ -64,12 +65,17 @@ def parse(text: str) -> Patch:
 
 
 def plan(
-    patch: Patch, files: Mapping[str, Contents], resolve: Callable[[str], str] = lexical_path
+    patch: Patch,
+    files: Mapping[str, Contents],
+    resolve: Callable[[str], str] = lexical_path,
+    *,
+    refuse_ambiguous: bool = False,
 ) -> ChangeSet:
     """What the patch does to these files; nothing is written here.
 
     `files` holds every path of `patch.paths`, resolved or as spelled. `resolve` gives the one name of a path under
-    which changes are told, and may refuse it with PatchError (PATH_OUTSIDE, deviation D8).
+    which changes are told, and may refuse it with PatchError (PATH_OUTSIDE, deviation D8). `refuse_ambiguous`: a chunk
+    that fits loosely at several places is refused, instead of taking the first (3.2).
 
     Raises:
         PatchError: with every chunk and section that does not fit.
@@ -77,11 +83,11 @@ def plan(
     if not (patch.strict.sections or patch.lenient.sections):
         raise PatchError.of("NO_CHANGES", "No files were modified.", detail="The patch has no file sections.")
     if not patch.strict.problems:
-        strict = _Planner(files, resolve, patch.strict, recovers=False)
+        strict = _Planner(files, resolve, patch.strict, recovers=False, refuses=refuse_ambiguous)
         if strict.run():
             return strict.change_set()
     readable = patch.strict if patch.lenient.problems else patch.lenient
-    lenient = _Planner(files, resolve, readable, recovers=True)
+    lenient = _Planner(files, resolve, readable, recovers=True, refuses=refuse_ambiguous)
     if lenient.run():
         return lenient.change_set()
     raise PatchError(_joined(patch.strict.problems, lenient.problems))
@@ -121,12 +127,19 @@ class _Planner:
     """One attempt at the whole patch, on an overlay of its own."""
 
     def __init__(
-        self, files: Mapping[str, Contents], resolve: Callable[[str], str], parsed: Parsed, *, recovers: bool
+        self,
+        files: Mapping[str, Contents],
+        resolve: Callable[[str], str],
+        parsed: Parsed,
+        *,
+        recovers: bool,
+        refuses: bool,
     ) -> None:
         self._files = files
         self._resolve = resolve
         self._sections = parsed.sections
         self._recovers = recovers
+        self._refuses_ambiguous = refuses
         self._known: dict[str, Contents] = {}
         self._overlay = Overlay(self._known)
         self._reported: list[Reported] = []
@@ -215,9 +228,12 @@ class _Planner:
         )
         if spots is None:
             raise PatchError.of("CONTEXT_NOT_FOUND", f"Failed to find expected lines in {section.path}")
+        if self._refuses_ambiguous:
+            _demand_one_place(section, spots, file)
         for at, (chunk, spot) in enumerate(zip(section.chunks, spots, strict=True), 1):
+            lines = tuple(place + 1 for place in fitting(file, spot, LISTED_PLACES))
             self._placements.append(
-                Placement(section.path, number, at, spot.start + 1, spot.level, spot.candidates)
+                Placement(section.path, number, at, spot.start + 1, spot.level, spot.candidates, lines)
             )
             self._repairs += [Repair(rule, note, number, at, chunk.number) for rule, note in spot.repairs]
         return spots
@@ -257,6 +273,28 @@ class _Planner:
         contents = self._overlay.contents(path)
         if isinstance(contents, Unreadable):
             raise _refusal(f"Failed to write file {spelled}", contents)
+
+
+def _demand_one_place(section: UpdateFile, spots: Sequence[Spot], file: FileLines) -> None:
+    """An exact match behind the chunk before it is what the format means; a loose one may be any of them.
+
+    Raises:
+        PatchError: AMBIGUOUS, for each chunk that fits loosely at several places.
+    """
+    problems = [
+        Problem(
+            "AMBIGUOUS",
+            "\n".join([f"Failed to find expected lines in {section.path}:", *old_texts(chunk.lines)]),
+            section.path,
+            chunk=at,
+            line=chunk.number,
+            detail=Diagnosis(file).ambiguous(fitting(file, spot)),
+        )
+        for at, (chunk, spot) in enumerate(zip(section.chunks, spots, strict=True), 1)
+        if spot.candidates > 1 and spot.level > EXACT
+    ]
+    if problems:
+        raise PatchError(problems)
 
 
 def _refusal(message: str, contents: Contents) -> PatchError:

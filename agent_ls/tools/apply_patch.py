@@ -67,7 +67,7 @@ async def _planned(text: str, context: ToolContext, locate: Callable[[str], str]
         patch = parse(text)
         unseen = [path for path in patch.paths if _is_unseen_outside(locate(path), context)]
         files = {path: await _content(locate(path), context) for path in patch.paths}
-        return plan(patch, files, locate)
+        return plan(patch, files, locate, refuse_ambiguous=context.refuse_ambiguous)
     except PatchError as error:
         if unseen:
             # A refusal quotes the file, and nobody has been asked yet whether this one may be read.
@@ -118,7 +118,8 @@ def _demand_seen(change: FileChange, context: ToolContext) -> None:
 def _remarks(change_set: ChangeSet) -> Sequence[str]:
     """What a model should know of a patch that did not fit at exactly one place, word for word."""
     several = [
-        f"[{place.path}, chunk {place.chunk}: its lines occur {place.candidates} times; "
+        f"[{place.path}, chunk {place.chunk}: its lines occur {place.candidates} times, "
+        f"at lines {', '.join(map(str, place.lines))}{' …' if place.candidates > len(place.lines) else ''}; "
         f"the one at line {place.line} was changed. Check that it is the right one.]"
         for place in change_set.placements
         if place.candidates > 1

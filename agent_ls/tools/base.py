@@ -134,13 +134,17 @@ class ReadHistory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a tool is given. It has no other way to the world."""
+    """What a tool is given. It has no other way to the world.
+
+    `refuse_ambiguous`: a change that fits loosely at several places is refused, where else the first is taken.
+    """
 
     environment: ExecutionEnvironment
     attribution: Attribution
     on_output: OutputSink
     reads: ReadHistory
     shell_limits: ShellLimits = field(default_factory=ShellLimits)
+    refuse_ambiguous: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from agent_ls.app.settings import parse_settings
 from agent_ls.loop.approval import Answer, UnknownApprovalError
 from agent_ls.loop.events import (
     ApprovalRequested,
@@ -417,3 +418,18 @@ async def test_interrupt_at_an_approval_settles_it_as_denied_and_runs_nothing(wo
         assert talk.of(ProcessingEnd)[-1].reason == "interrupted"
         assert talk.live.desk.pending() == ()
     assert not (work / "made").exists()
+
+
+@pytest.mark.req("T4")
+@pytest.mark.parametrize(("choice", "text"), [("first", "ONE\none\t\n"), ("refuse", "one  \none\t\n")])
+async def test_patch_that_fits_loosely_at_several_places_is_taken_or_refused_as_set(
+    work: Path, choice: str, text: str
+) -> None:
+    (work / "a.txt").write_text("one  \none\t\n")
+    settings, problems = parse_settings({"edits": {"ambiguous": choice}})
+    assert problems == []
+    script = [[shell(f"apply_patch '{PATCH}'")]]
+    async with running(work.parent, script, settings=settings) as bench:
+        talk = await bench.talk("edits")
+        await talk.say("go")
+    assert (work / "a.txt").read_text() == text

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -179,7 +180,63 @@ async def test_apply_patch_when_several_places_fit_then_the_choice_is_told() -> 
     calls = session({"f": "x\ny\nx\n"})
     output = await calls.call(APPLY_PATCH, patch=patch("*** Update File: f", "@@", "-x", "+z"))
     assert calls.text("f") == "z\ny\nx\n"
-    assert "[f, chunk 1: its lines occur 2 times; the one at line 1 was changed." in output.text
+    told = "[f, chunk 1: its lines occur 2 times, at lines 1, 3; the one at line 1 was changed."
+    assert told in output.text
+
+
+LOOSE: dict[str, str | bytes] = {"f": "# one\nx \n# two\nx\t\n"}
+CHOICE = patch("*** Update File: f", "@@", "-x", "+z")
+
+
+@pytest.mark.req("T4", "X9")
+async def test_apply_patch_when_ambiguous_places_are_refused_then_all_are_named_with_what_settles_it() -> (
+    None
+):
+    calls = session(dict(LOOSE))
+    calls.context = replace(calls.context, refuse_ambiguous=True)
+    error = await calls.fails(APPLY_PATCH, patch=CHOICE)
+    assert error.kind == "edit_conflict"
+    for words in (
+        "Failed to find expected lines in f:",
+        "2 places: lines 2, 4",
+        "@@ # two",
+        "Nothing was written",
+    ):
+        assert words in str(error)
+    settled = patch("*** Update File: f", "@@ # two", "-x", "+z")
+    await calls.call(APPLY_PATCH, patch=settled)
+    assert calls.text("f") == "# one\nx \n# two\nz\n"
+
+
+@pytest.mark.req("T4")
+async def test_apply_patch_when_ambiguous_places_are_refused_then_all_chunks_are_told_and_nothing_is_written() -> (
+    None
+):
+    calls = session({**LOOSE, "g": "y  \ny  \n"})
+    calls.context = replace(calls.context, refuse_ambiguous=True)
+    both = patch("*** Update File: f", "@@", "-x", "+z", "*** Update File: g", "@@", "-y", "+z")
+    error = await calls.fails(APPLY_PATCH, patch=both)
+    assert "2 places: lines 2, 4" in str(error) and "2 places: lines 1, 2" in str(error)
+    assert "(2 problems)" in str(error)
+
+
+@pytest.mark.req("T4")
+@pytest.mark.parametrize("refuses", [False, True])
+async def test_apply_patch_when_lines_fit_exactly_then_the_first_place_is_meant_whatever_is_set(
+    refuses: bool,
+) -> None:
+    calls = session({"f": "x\ny\nx\n"})
+    calls.context = replace(calls.context, refuse_ambiguous=refuses)
+    await calls.call(APPLY_PATCH, patch=CHOICE)
+    assert calls.text("f") == "z\ny\nx\n"
+
+
+@pytest.mark.req("T4")
+async def test_apply_patch_when_nothing_is_set_then_the_first_loose_place_is_taken_and_told() -> None:
+    calls = session(dict(LOOSE))
+    output = await calls.call(APPLY_PATCH, patch=CHOICE)
+    assert calls.text("f") == "# one\nz\n# two\nx\t\n"
+    assert "occur 2 times, at lines 2, 4; the one at line 2" in output.text
 
 
 @pytest.mark.req("T4")
