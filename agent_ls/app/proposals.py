@@ -66,7 +66,7 @@ class Proposals:
         Raises:
             StaleFileError: the change does not fit the file as it is. EnvError: a file cannot be read.
         """
-        links = _links(writes)
+        links = links_of(writes)
         proposals = [
             Proposal(attribution, write, (with_fields(sheet, hunks=_linked(sheet, links)),))
             for write in writes
@@ -266,7 +266,7 @@ def _what(write: FileWrite) -> Literal["create", "delete", "content"]:
     return "create" if write.base is None else "delete" if write.content is None else "content"
 
 
-def _links(writes: Sequence[FileWrite]) -> dict[str, str]:
+def links_of(writes: Sequence[FileWrite]) -> dict[str, str]:
     """By path, the name of the group of both ends of a move."""
     deleted = {write.path for write in writes if write.content is None}
     links: dict[str, str] = {}

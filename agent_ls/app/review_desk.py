@@ -8,7 +8,7 @@ boundary (PROTOCOL, Edits). All calls but `review` are plain and run on the even
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace as with_fields
 from functools import partial
@@ -27,7 +27,7 @@ from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileSt
 from agent_ls.environments.errors import EnvError
 from agent_ls.loop.events import FileChange, Hunk, HunkStateChanged, RecordedEvent
 from agent_ls.loop.seams import Clock
-from agent_ls.review.agent_edits import agent_edit
+from agent_ls.review.agent_edits import agent_edit, linked
 from agent_ls.review.hunks import LedgerHunk
 from agent_ls.review.ledger import Change, FileLedger, open_ledger
 from agent_ls.review.user_edits import user_edit
@@ -87,6 +87,7 @@ class ReviewDesk:
         self._verdicts = Verdicts(self, ProposalVerdicts(self, self.proposals))
         self.texts_changed: Callable[[str], None] = lambda path: None
         self._writing: Counter[str] = Counter()
+        self._links: dict[str, str] = {}
         self._written = anyio.Event()
 
     # -- what editors tell
@@ -116,7 +117,8 @@ class ReviewDesk:
         self.user_edit(path, before)
         self._news.flush(path)
         file.recorded.add((attribution.session_id, attribution.call_id))
-        self._announce_change(file, before, after, agent_edit(file.ledger, after, attribution), attribution)
+        change = linked(agent_edit(file.ledger, after, attribution), self._links.get(path, ""))
+        self._announce_change(file, before, after, change, attribution)
 
     def begin(self, path: str, text: str | None) -> None:
         """A file that something is proposed for: its text is this one now."""
@@ -151,13 +153,19 @@ class ReviewDesk:
     # -- what environments tell
 
     @contextmanager
-    def writing(self, paths: Collection[str]) -> Iterator[None]:
-        """An agent writes these files: what is found in them before it has told of that is not the user's."""
+    def writing(self, paths: Collection[str], links: Mapping[str, str] | None = None) -> Iterator[None]:
+        """An agent writes these files: what is found in them before it has told of that is not the user's.
+
+        `links` name, by path, what belongs together of it: both ends of a move.
+        """
         self._writing.update(paths)
+        self._links.update(links or {})
         try:
             yield
         finally:
             self._writing -= Counter(paths)
+            for path in links or ():
+                self._links.pop(path, None)
             self._written.set()
             self._written = anyio.Event()
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from agent_ls.app.proposals import links_of
 from agent_ls.app.review_desk import ReviewDesk
 from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
@@ -43,7 +44,8 @@ class ReviewedEnvironment(ForwardingEnvironment):
             return await self._desk.proposals.review_first(named, attribution, audience)
         meant = [self._meant(write) for write in writes]
         await self._journal.announce(meant, attribution)
-        with self._desk.writing([state.path for state in meant]):
+        links = links_of([replace(write, path=self._absolute(write.path)) for write in writes])
+        with self._desk.writing([state.path for state in meant], links):
             states = await self.inner.commit(writes, attribution)
             # No await in between: what is written is told, also when the call is cancelled by now.
             for state in states:

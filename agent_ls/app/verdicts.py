@@ -17,6 +17,7 @@ from agent_ls.app.reviewed_file import ReviewedFile, Undoing, maybe_bytes, text_
 from agent_ls.environments.base import Attribution, FileWrite
 from agent_ls.environments.errors import EnvError, StaleFileError
 from agent_ls.loop.events import Hunk
+from agent_ls.review.hunks import LedgerHunk
 from agent_ls.review.verdicts import Decision, narrowed, plan
 from agent_ls.text import encode
 
@@ -35,6 +36,8 @@ STALE = (
     "hand, then keep the hunk to put it aside"
 )
 GONE = "its lines are back as they were: there is nothing left to decide"
+LINKED = "it belongs to a move: keep or undo it as a whole"
+OTHER_END = "it belongs to a move whose other end stays as it is"
 NO_SUCH_HUNK = "no such hunk; open its session first"
 
 Verdict: TypeAlias = Literal["keep", "undo"]
@@ -97,16 +100,24 @@ class Verdicts:
         changed: list[Hunk] = []
         refused: dict[str, str] = {}
         found: set[str] = set()
-        for done in await self._proposed.carry_out(self._ids(selection), asked):
+        ids = self._with_linked(self._ids(selection))
+        for done in await self._proposed.carry_out(ids, asked):
             changed += done.changed
             refused |= done.refused
             found |= done.wanted
-        for file, ids in self._selected(selection):
-            task = Task(ids, asked)
+        selected = self._selected(ids, set(selection.hunk_ids or ()))
+        unfit = {_group(hunk) for _, hunks in selected for hunk in hunks if _why_not_moved(hunk, asked)}
+        for file, hunks in selected:
+            task = Task(frozenset(hunk.id for hunk in hunks), asked)
+            for hunk in hunks:
+                if hunk.link and _group(hunk) in unfit:
+                    task.refused[hunk.id] = _why_not_moved(hunk, asked) or OTHER_END
             await self._in_file(file, task)
+            settled = {hunk.id for hunk in task.changed}
+            unfit |= {_group(hunk) for hunk in hunks if hunk.id not in settled}
             changed += task.changed
             refused |= task.refused
-            found |= ids
+            found |= task.ids
         settled = {hunk.id for hunk in changed} | refused.keys()
         wanted = found | set(selection.hunk_ids or ())
         refused |= {id_: self._why_closed(id_) for id_ in sorted(wanted - settled)}
@@ -119,16 +130,24 @@ class Verdicts:
         ids = {hunk.id for hunks in hunks_by_path.values() for hunk in hunks}
         return ids if chosen.hunk_ids is None else ids & set(chosen.hunk_ids)
 
-    def _selected(self, chosen: Selection) -> list[tuple[ReviewedFile, frozenset[str]]]:
-        """Hunks by file. A stale one has to be named: it is only put aside by who looked at it."""
-        wanted, named = self._ids(chosen), set(chosen.hunk_ids or ())
+    def _with_linked(self, ids: set[str]) -> set[str]:
+        """With the other ends of moves."""
+        hunks = [hunk for file in self._desk.files.values() for hunk in file.ledger.open_hunks if hunk.link]
+        groups = {_group(hunk) for hunk in hunks if hunk.id in ids}
+        return ids | {hunk.id for hunk in hunks if _group(hunk) in groups}
+
+    def _selected(self, wanted: set[str], named: set[str]) -> list[tuple[ReviewedFile, list[LedgerHunk]]]:
+        """Hunks by file. A stale one has to be named: it is only put aside by who looked at it.
+
+        What a move took away comes first: when that cannot be brought back, what it made is left alone.
+        """
         selected = []
         for file in self._desk.files.values():
-            ids = {hunk.id for hunk in file.ledger.open_hunks if hunk.id in wanted}
-            ids |= {hunk.id for hunk in file.ledger.closed if hunk.state == "stale" and hunk.id in named}
-            if ids:
-                selected.append((file, frozenset(ids)))
-        return selected
+            hunks = [hunk for hunk in file.ledger.open_hunks if hunk.id in wanted]
+            hunks += [hunk for hunk in file.ledger.closed if hunk.state == "stale" and hunk.id in named]
+            if hunks:
+                selected.append((file, hunks))
+        return sorted(selected, key=lambda it: not any(hunk.link and hunk.what == "delete" for hunk in it[1]))
 
     async def _in_file(self, file: ReviewedFile, task: Task) -> None:
         audience = self._desk.maybe_audience(file, task.ids)
@@ -239,3 +258,17 @@ class Verdicts:
                     return STALE
                 return GONE if hunk.state == "gone" else f"it is {hunk.state} already"
         return NO_SUCH_HUNK
+
+
+def _group(hunk: LedgerHunk) -> tuple[str, str, str]:
+    """What a linked hunk belongs to: the name of a link is unique in its call."""
+    return (hunk.session_id, hunk.call_id, hunk.link)
+
+
+def _why_not_moved(hunk: LedgerHunk, asked: Asked) -> str:
+    """Why this end of a move cannot be decided as asked, "" where it can, or is none."""
+    if not hunk.link:
+        return ""
+    if asked.lines or asked.replacement is not None:
+        return LINKED
+    return TYPED_INSIDE if hunk.state == "edited" and asked.verdict == "undo" and not asked.confirm else ""

@@ -42,6 +42,19 @@ def agent_edit(ledger: FileLedger, new_text: str | None, author: Author) -> Chan
     return change(ledger, _with_ids(_edited(ledger, splice, author), author))
 
 
+def linked(made: Change, link: str) -> Change:
+    """The change with `link` on its new hunks; "" leaves it as it is."""
+    if not link:
+        return made
+    new = {hunk.id for hunk in made.new}
+
+    def named(hunks: Sequence[LedgerHunk]) -> tuple[LedgerHunk, ...]:
+        return tuple(replace(hunk, link=link) if hunk.id in new else hunk for hunk in hunks)
+
+    ledger = replace(made.ledger, hunks=named(made.ledger.hunks))
+    return replace(made, ledger=ledger, changed=named(made.changed), new=named(made.new))
+
+
 def _edited(ledger: FileLedger, splice: LineSplice, author: Author) -> FileLedger:
     current = ledger.current or ()
     about = window(ledger, splice.start, splice.end)

@@ -1,0 +1,92 @@
+"""Both ends of a move that was made belong together, as those of one that is proposed do."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.app.verdicts import LINKED, OTHER_END, TYPED_INSIDE
+from agent_ls.environments.base import Attribution, FileWrite
+from tests.support.review import Review
+
+pytestmark = pytest.mark.anyio
+
+OLD, NEW = "one\ntwo\n", "one\nTWO\n"
+
+
+async def moved() -> Review:
+    """a.py stands as b.py, and c.py was changed by the same call."""
+    review = Review({"a.py": OLD, "c.py": "C\n"})
+    environment = review.s1.environment
+    assert environment
+    a, b, c = (review.path(name) for name in ("a.py", "b.py", "c.py"))
+    writes = [
+        FileWrite(b, NEW.encode(), None, a),
+        FileWrite(c, b"D\n", b"C\n"),
+        FileWrite(a, None, OLD.encode()),
+    ]
+    await environment.commit(writes, Attribution("s1", "t1", "call-move"))
+    return review
+
+
+def tree(review: Review) -> dict[str, bytes]:
+    return {path.rpartition("/")[2]: file.content for path, file in review.memory.files.items()}
+
+
+@pytest.mark.req("H6", "T3")
+async def test_move_when_it_is_made_then_both_ends_have_one_link_and_no_other_hunk_has_it() -> None:
+    review = await moved()
+    links = {hunk.path.rpartition("/")[2]: hunk.link for hunk in review.hunks()}
+    assert links["a.py"] == links["b.py"] != ""
+    assert links["c.py"] == ""
+
+
+@pytest.mark.req("H6", "T3")
+@pytest.mark.parametrize("end", ["a.py", "b.py"])
+async def test_move_when_one_end_is_undone_then_the_file_is_back_where_it_was(end: str) -> None:
+    review = await moved()
+    changed, refused = await review.desk.review(verdict="undo", path=review.path(end))
+    assert refused == [] and [hunk.state for hunk in changed] == ["undone", "undone"]
+    assert tree(review) == {"a.py": OLD.encode(), "c.py": b"D\n"}
+
+
+@pytest.mark.req("H6", "T3")
+async def test_move_when_one_end_is_kept_then_both_are_decided() -> None:
+    review = await moved()
+    (made,) = [hunk for hunk in review.hunks() if hunk.path.endswith("b.py")]
+    changed, _ = await review.desk.review(verdict="keep", hunk_ids=[made.id])
+    assert [hunk.state for hunk in changed] == ["kept", "kept"]
+    assert [hunk.path.rpartition("/")[2] for hunk in review.hunks()] == ["c.py"]
+
+
+@pytest.mark.req("H6", "X9")
+async def test_move_when_the_user_typed_in_the_moved_file_then_neither_end_is_undone_unasked() -> None:
+    review = await moved()
+    typed = f"{NEW}mine\n"
+    review.memory.put("b.py", typed)
+    review.desk.user_edit(review.path("b.py"), typed)
+    changed, refused = await review.desk.review(verdict="undo", path=review.path("a.py"))
+    assert changed == []
+    assert sorted(reason for _, reason in refused) == sorted([OTHER_END, TYPED_INSIDE])
+    assert tree(review)["b.py"] == typed.encode() and "a.py" not in tree(review)
+    _, refused = await review.desk.review(verdict="undo", path=review.path("a.py"), confirm=True)
+    assert refused == [] and tree(review) == {"a.py": OLD.encode(), "c.py": b"D\n"}
+
+
+@pytest.mark.req("H6", "X9")
+async def test_move_when_the_old_place_is_taken_again_then_the_moved_file_stays() -> None:
+    review = await moved()
+    (made,) = [hunk for hunk in review.hunks() if hunk.path.endswith("b.py")]
+    review.memory.put("a.py", "somebody else's\n")
+    _, refused = await review.desk.review(verdict="undo", hunk_ids=[made.id])
+    assert (made.id, OTHER_END) in refused
+    assert tree(review)["a.py"] == b"somebody else's\n"
+    assert "b.py" in tree(review)
+
+
+@pytest.mark.req("H6")
+async def test_move_when_only_lines_of_it_are_to_be_undone_then_it_is_told_that_it_is_a_whole() -> None:
+    review = await moved()
+    (made,) = [hunk for hunk in review.hunks() if hunk.path.endswith("b.py")]
+    changed, refused = await review.desk.review(verdict="undo", hunk_ids=[made.id], lines=(0, 1))
+    assert changed == [] and {reason for _, reason in refused} == {LINKED}
+    assert "b.py" in tree(review) and "a.py" not in tree(review)
