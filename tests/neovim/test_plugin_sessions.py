@@ -1,35 +1,239 @@
-"""Sessions as things that are kept, from the editor: renamed, forked, exported (H10)."""
+"""Sessions: what is missed is fetched, a reload brings all back, a server that dies loses nothing."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.neovim.conftest import Panel
+from tests.neovim.conftest import Panel, StartNvim
 from tests.neovim.stand_in_server import StandIn
 from tests.support.nvim_driver import Nvim
 
-
-@pytest.mark.req("H10")
-def test_rename_sends_the_title_that_is_given(panel: Panel, server: StandIn, nvim: Nvim) -> None:
-    nvim.cmd("AgentLs rename Fix the totals")
-
-    sent = server.expect("agent/rename")
-    assert (sent["sessionId"], sent["title"]) == ("s1", "Fix the totals")
+TRANSCRIPT = "require('agent_ls.chat.transcript')"
 
 
-@pytest.mark.req("H10")
-def test_fork_goes_on_in_the_new_session(panel: Panel, server: StandIn, nvim: Nvim) -> None:
-    nvim.cmd("AgentLs fork")
-
-    assert server.expect("agent/fork")["sessionId"] == "s1"
-    assert server.expect("agent/subscribe")["sessionId"] == "s2"
+def transcript(nvim: Nvim) -> list[str]:
+    return nvim.lines(nvim.lua(f"return {TRANSCRIPT}.buffer()"))
 
 
-@pytest.mark.req("H10")
-def test_export_shows_the_transcript_in_a_window_of_its_own(
+def begin_turn(panel: Panel) -> None:
+    """A turn in the middle: said something, ran something, says something more and runs something else."""
+    server = panel.server
+    server.emit("state", {"state": "PROCESSING"})
+    server.emit("user_input", {"text": "do it"})
+    panel.say("I will.", "p1")
+    panel.call("c1", "grep", "x")
+    panel.call_end("c1", "grep", "", "no match")
+    panel.call("c2", "shell", "make")
+    server.emit(
+        "terminal_open", {"terminalId": "term1", "callId": "c2", "title": "make", "background": False}
+    )
+    server.emit("assistant_text_start", {"partId": "p2"})
+    server.session().open_parts = [
+        {"partId": "p2", "kind": "assistant_text_delta", "text": "Half a sen", "name": ""},
+        {"partId": "c2:out", "kind": "tool_call_output_delta", "text": "cc one.c\n", "name": "stdout"},
+    ]
+
+
+WHOLE_TURN = [
+    "❯ do it",
+    "",
+    "I will.",
+    "",
+    "✓ grep x",
+    "● shell make",
+    "│ cc one.c",
+    "│ cc two.c",
+    "",
+    "Half a sentence.",
+]
+
+
+def end_turn(server: StandIn) -> None:
+    server.delta("assistant_text_delta", "p2", 10, "tence.")
+    server.delta("tool_call_output_delta", "c2:out", 9, "cc two.c\n")
+
+
+@pytest.mark.req("H3", "H10")
+def test_a_missed_event_leads_to_a_new_subscription_from_the_last_one(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
-    nvim.cmd("AgentLs export")
+    panel.say("first")
+    nvim.wait_screen("first")
+    server.record("user_input", {"text": "lost on the way"})
 
-    nvim.wait_screen("# Totals")
-    assert server.expect("agent/export")["format"] == "markdown"
+    server.emit("user_input", {"text": "came through"})
+
+    assert server.expect("agent/subscribe") == {"sessionId": "s1", "since": 2}
+    nvim.wait_screen("first", "❯ lost on the way", "❯ came through")
+    assert transcript(nvim) == ["first", "", "❯ lost on the way", "", "❯ came through"]
+
+
+@pytest.mark.req("H3")
+def test_a_missed_delta_leads_to_a_new_subscription_and_the_text_so_far(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
+    server.emit("assistant_text_start", {"partId": "p1"})
+    server.delta("assistant_text_delta", "p1", 0, "one ")
+    nvim.wait_screen("one")
+    part = {"partId": "p1", "kind": "assistant_text_delta", "text": "one two three ", "name": ""}
+    server.session().open_parts = [part]
+
+    server.delta("assistant_text_delta", "p1", 8, "three ")
+    server.expect("agent/subscribe")
+    server.delta("assistant_text_delta", "p1", 14, "four")
+
+    nvim.wait_screen("one two three four")
+
+
+@pytest.mark.req("H3")
+def test_a_gap_that_never_closes_is_not_asked_about_for_ever(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
+    server.session().events = []
+    for n in range(40):
+        server.delta("assistant_text_delta", "p1", 10 + n, "x")
+    server.notify(
+        "agent/event", {"sessionId": "s1", "seq": 1, "kind": "title", "timestamp": "", "data": {"title": "T"}}
+    )
+    nvim.wait_screen(" T ")
+
+    assert server.seen().count("agent/subscribe") <= 4
+
+
+@pytest.mark.req("H3")
+def test_events_that_come_before_the_subscription_is_answered_are_kept(nvim: Nvim, server: StandIn) -> None:
+    server.before_answer["agent/subscribe"] = lambda: server.emit("user_input", {"text": "an early bird"})
+
+    nvim.cmd("AgentLs new")
+
+    nvim.wait_screen("❯ an early bird")
+    assert transcript(nvim) == ["❯ an early bird"]
+
+
+@pytest.mark.req("H3", "H10", "R4")
+def test_a_reload_of_the_editor_in_the_middle_of_a_turn_brings_all_of_it_back(
+    panel: Panel, server: StandIn, nvim: Nvim, start_nvim: StartNvim
+) -> None:
+    begin_turn(panel)
+    nvim.close()
+
+    again = start_nvim("one.txt")
+    again.cmd("AgentLs resume")
+    assert server.expect("agent/sessions")["workspaceFolder"].startswith("file://")
+    again.wait_screen("Half a sen")
+    end_turn(server)
+    again.wait_screen("Half a sentence.", "cc two.c", "working")
+
+    assert transcript(again) == WHOLE_TURN
+
+
+@pytest.mark.req("H3")
+def test_opening_the_session_again_in_the_same_editor_changes_nothing(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
+    begin_turn(panel)
+    nvim.wait_screen("I will.")
+
+    nvim.cmd("AgentLs resume")
+    assert server.expect("agent/subscribe")["since"] > 0
+    nvim.wait_screen("Half a sen")
+    end_turn(server)
+    nvim.wait_screen("Half a sentence.", "cc two.c")
+
+    assert transcript(nvim) == WHOLE_TURN
+
+
+@pytest.mark.req("H10", "R5")
+def test_a_server_that_dies_is_told_and_the_next_message_goes_on(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
+    panel.say("before the fall")
+    server.emit("state", {"state": "PROCESSING"})
+    nvim.wait_screen("working")
+
+    server.drop_connection()
+    nvim.wait_screen("The server ended unexpectedly (exit code", "○ idle")
+    nvim.keys("still there?<C-s>")
+
+    assert server.expect("agent/subscribe") == {"sessionId": "s1", "since": 3}
+    assert server.expect("agent/submit")["input"] == [{"type": "text", "text": "still there?"}]
+    nvim.wait_screen("before the fall")
+    assert not nvim.is_blocked()
+
+
+@pytest.mark.req("H10", "R5")
+def test_a_message_under_way_when_the_server_dies_comes_back(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
+    server.silent.add("agent/submit")
+    nvim.keys("precious words<C-s>")
+    server.expect("agent/submit")
+
+    server.drop_connection()
+
+    nvim.wait_screen("The server ended unexpectedly", "precious words")
+    assert nvim.lines(nvim.lua("return require('agent_ls.chat.input').buffer()")) == ["precious words"]
+
+
+@pytest.mark.req("H10")
+def test_a_program_that_is_not_there_is_told_with_what_to_do(start_nvim: StartNvim) -> None:
+    nvim = start_nvim("one.txt", command=["no-such-agent-ls", "serve"])
+
+    nvim.cmd("AgentLs")
+    nvim.keys("hello<C-s>")
+
+    nvim.wait_screen('cannot find the program "no-such-agent-ls"', "checkhealth agent_ls", "hello")
+
+
+@pytest.mark.req("H10")
+def test_a_program_that_fails_at_once_is_told(start_nvim: StartNvim) -> None:
+    nvim = start_nvim("one.txt", command=["false"])
+
+    nvim.cmd("AgentLs new")
+
+    nvim.wait_screen("✗ The server ended unexpectedly (exit code", "lsp.log")
+
+
+@pytest.mark.req("H2", "H10")
+def test_sessions_are_chosen_from_a_list(
+    panel: Panel, server: StandIn, nvim: Nvim, project: Path, start_nvim: StartNvim
+) -> None:
+    here = project.as_uri()
+    server.session("s7", title="Rename the cart", workspaceFolder=here, live=False)
+    server.record("user_input", {"text": "rename it"}, "s7")
+    server.session("s8", title="Elsewhere", workspaceFolder="file:///somewhere/else")
+
+    nvim.keys("<Esc>:AgentLs sessions<CR>")
+    shown = nvim.wait_screen("Rename the cart  [stored, model-x]")
+    assert "Elsewhere" not in shown
+    nvim.keys("1<CR>")
+
+    nvim.wait_screen("❯ rename it")
+    assert nvim.lua("return require('agent_ls.session').current_id()") == "s7"
+
+
+@pytest.mark.req("H2")
+def test_events_of_another_session_do_not_mix(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+    nvim.cmd("AgentLs new")
+    nvim.wait_for("require('agent_ls.session').current_id() == 's2'")
+
+    server.emit("user_input", {"text": "in the first"}, "s1")
+    server.emit("user_input", {"text": "in the second"}, "s2")
+
+    nvim.wait_screen("❯ in the second")
+    assert transcript(nvim) == ["❯ in the second"]
+
+
+def test_resume_when_there_is_no_session_says_so(nvim: Nvim) -> None:
+    nvim.cmd("AgentLs resume")
+
+    nvim.wait_screen("There is no session for this folder yet.")
+
+
+@pytest.mark.req("H19")
+def test_the_server_ends_with_the_editor(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+    nvim.close()
+
+    assert server.ended.wait(30)
