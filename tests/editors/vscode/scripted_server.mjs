@@ -142,8 +142,10 @@ async function show() {
 async function act(text) {
   begin(text);
   const [, what, count] = /\b(stream|hostile|show)\b ?(\d*)/.exec(text) ?? [];
-  if (what === "stream") await stream(Number(count || 10000));
-  else if (what === "hostile") answerOf(`a${seq}`, HOSTILE);
+  if (what === "stream") {
+    await stream(Number(count || 10000));
+    answerOf(`a${seq}`, `Streamed ${count}.`);
+  } else if (what === "hostile") answerOf(`a${seq}`, HOSTILE);
   else if (what === "show") return show();
   else answerOf(`a${seq}`, `You said: ${text}`);
   end();
