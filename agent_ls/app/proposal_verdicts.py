@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
-from dataclasses import replace as with_fields
+from dataclasses import dataclass, field, replace as with_fields
 from typing import TYPE_CHECKING
 
 from agent_ls.app.change_events import action

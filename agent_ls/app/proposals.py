@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
-from dataclasses import replace as with_fields
+from dataclasses import dataclass, field, replace as with_fields
 from typing import TYPE_CHECKING, Literal
 
 import anyio

@@ -7,8 +7,7 @@ in between, computed anew. An editor's word that it applied an edit is no proof:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from dataclasses import replace as with_fields
+from dataclasses import dataclass, field, replace as with_fields
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from agent_ls.app.change_events import shown

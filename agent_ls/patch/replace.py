@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import replace as with_fields
+from dataclasses import dataclass, replace as with_fields
 from typing import Literal, TypeAlias
 
 from agent_ls.patch.diagnosis import Diagnosis, Wording, has_substance

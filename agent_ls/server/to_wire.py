@@ -14,8 +14,7 @@ from agent_ls.loop import items as items_codec
 from agent_ls.loop.events import ApprovalRequested, Delta, Hunk
 from agent_ls.loop.items import Item
 from agent_ls.loop.session import Session
-from agent_ls.server import protocol as wire
-from agent_ls.server import to_lsp
+from agent_ls.server import protocol as wire, to_lsp
 from agent_ls.server.seams import Summary
 
 # The codec's envelope begins like this, and only these kinds name files that an editor may show.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from agent_ls.loop.titles import plain
-from agent_ls.server import protocol as wire
-from agent_ls.server import to_wire
+from agent_ls.server import protocol as wire, to_wire
 from agent_ls.server.context import Context
 from agent_ls.server.errors import InvalidParamsError
 from agent_ls.server.rpc import route

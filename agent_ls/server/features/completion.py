@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from agent_ls.app.fuzzy import best
 from agent_ls.app.slash_commands import slash_commands
-from agent_ls.server import protocol as wire
-from agent_ls.server import to_lsp
+from agent_ls.server import protocol as wire, to_lsp
 from agent_ls.server.context import Context
 from agent_ls.server.errors import InvalidParamsError
 from agent_ls.server.rpc import route

@@ -8,8 +8,7 @@ import anyio.to_thread
 
 from agent_ls.environments.base import sha256
 from agent_ls.loop.approval import Answer, UnknownApprovalError
-from agent_ls.server import protocol as wire
-from agent_ls.server import to_wire
+from agent_ls.server import protocol as wire, to_wire
 from agent_ls.server.context import Context
 from agent_ls.server.errors import AmbiguousSelectionError, InvalidParamsError
 from agent_ls.server.from_lsp import maybe_path

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 import anyio.to_thread
 from pydantic import ValidationError
 
-from agent_ls.server import protocol as wire
-from agent_ls.server import to_wire
+from agent_ls.server import protocol as wire, to_wire
 from agent_ls.server.context import Context
 from agent_ls.server.errors import NotNegotiatedError
 from agent_ls.server.features.review import pending_hunks

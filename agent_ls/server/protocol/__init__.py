@@ -1,0 +1,112 @@
+"""Every custom method with its parameters and result, and nothing else (wire names: docs/protocol.md).
+
+camelCase on the wire, snake_case here; unknown fields are ignored, so that a newer client can talk to us.
+Server to client there is one notification, `agent/event` (the envelope of loop/event_codec.py, to which the
+server adds `uri` beside each `path` in `data` and in its hunks).
+"""
+
+from __future__ import annotations
+
+from agent_ls.server.protocol.base import (
+    EVENT_METHOD as EVENT_METHOD,
+    VERSION as VERSION,
+    Empty as Empty,
+    Mode as Mode,
+    Params as Params,
+    ReviewSetting as ReviewSetting,
+    State as State,
+    Wire as Wire,
+)
+from agent_ls.server.protocol.editor import (
+    CommandInfo as CommandInfo,
+    Commands as Commands,
+    CommandsResult as CommandsResult,
+    Complete as Complete,
+    CompleteResult as CompleteResult,
+    Completion as Completion,
+    Diagnostic as Diagnostic,
+    Diagnostics as Diagnostics,
+    EditorSelection as EditorSelection,
+    EditorState as EditorState,
+    TextDocumentContent as TextDocumentContent,
+    TextDocumentContentResult as TextDocumentContentResult,
+)
+from agent_ls.server.protocol.inputs import (
+    CommandInput as CommandInput,
+    DiagnosticsInput as DiagnosticsInput,
+    FileInput as FileInput,
+    FolderInput as FolderInput,
+    ImageInput as ImageInput,
+    InputPart as InputPart,
+    SelectionInput as SelectionInput,
+    TextInput as TextInput,
+)
+from agent_ls.server.protocol.models import (
+    CredentialResult as CredentialResult,
+    ModelInfo as ModelInfo,
+    Models as Models,
+    ModelsResult as ModelsResult,
+    ProviderInfo as ProviderInfo,
+    SetCredential as SetCredential,
+)
+from agent_ls.server.protocol.review import (
+    FileHunks as FileHunks,
+    HunkInfo as HunkInfo,
+    Hunks as Hunks,
+    HunksResult as HunksResult,
+    Review as Review,
+    ReviewResult as ReviewResult,
+)
+from agent_ls.server.protocol.sessions import (
+    CloseSession as CloseSession,
+    DeleteSession as DeleteSession,
+    DraftInfo as DraftInfo,
+    Export as Export,
+    ExportResult as ExportResult,
+    Fork as Fork,
+    History as History,
+    HistoryResult as HistoryResult,
+    NewSession as NewSession,
+    OpenPart as OpenPart,
+    Output as Output,
+    OutputResult as OutputResult,
+    Pending as Pending,
+    Rename as Rename,
+    SessionInfo as SessionInfo,
+    SessionResult as SessionResult,
+    Sessions as Sessions,
+    SessionsResult as SessionsResult,
+    Snapshot as Snapshot,
+    Subscribe as Subscribe,
+    SubscribeResult as SubscribeResult,
+    Unsubscribe as Unsubscribe,
+)
+from agent_ls.server.protocol.terminals import (
+    ClientAnswer as ClientAnswer,
+    TerminalInfo as TerminalInfo,
+    TerminalKill as TerminalKill,
+    TerminalOutput as TerminalOutput,
+    TerminalOutputResult as TerminalOutputResult,
+    Terminals as Terminals,
+    TerminalsResult as TerminalsResult,
+)
+from agent_ls.server.protocol.turns import (
+    Abort as Abort,
+    Approve as Approve,
+    ApproveResult as ApproveResult,
+    CommandReplacement as CommandReplacement,
+    Configure as Configure,
+    ConfigureResult as ConfigureResult,
+    Draft as Draft,
+    EditQueued as EditQueued,
+    FollowUp as FollowUp,
+    FollowUpResult as FollowUpResult,
+    Interrupt as Interrupt,
+    MoveQueued as MoveQueued,
+    Queue as Queue,
+    Steer as Steer,
+    SteerResult as SteerResult,
+    Submit as Submit,
+    SubmitResult as SubmitResult,
+    Unsteer as Unsteer,
+)

@@ -1,0 +1,33 @@
+"""What every message has in common: the base classes, and words that several of them use."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+
+VERSION = 1
+EVENT_METHOD = "agent/event"
+
+
+class Wire(BaseModel):
+    # Built on first use: an editor uses few of these messages, and waits for the first answer.
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True, defer_build=True
+    )
+
+
+class Params(Wire):
+    """Parameters of a request. `method` is its name on the wire."""
+
+    method: ClassVar[str]
+
+
+class Empty(Wire):
+    pass
+
+
+Mode: TypeAlias = Literal["plan", "ask", "edits", "full"]
+ReviewSetting: TypeAlias = Literal["after", "before"]
+State: TypeAlias = Literal["IDLE", "PROCESSING", "AWAITING_INPUT", "CLOSED"]

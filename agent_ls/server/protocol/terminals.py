@@ -1,0 +1,68 @@
+"""Commands that run in terminals, and what the client answers to requests of ours."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from agent_ls.server.protocol.base import Params, Wire
+
+
+class Terminals(Params):
+    """Commands of a session: those that run, and those of the background that have ended."""
+
+    method: ClassVar[str] = "agent/terminals"
+    session_id: str
+
+
+class TerminalInfo(Wire):
+    terminal_id: str
+    call_id: str
+    command: str
+    background: bool
+    pid: int | None
+    exit_code: int | None
+    started_ms: int
+
+
+class TerminalsResult(Wire):
+    terminals: tuple[TerminalInfo, ...]
+
+
+class TerminalKill(Params):
+    method: ClassVar[str] = "agent/terminalKill"
+    session_id: str
+    client_key: str = ""
+    terminal_id: str
+
+
+class TerminalOutput(Params):
+    """Output of a command from an offset on (code points)."""
+
+    method: ClassVar[str] = "agent/terminalOutput"
+    session_id: str
+    terminal_id: str
+    offset: int = Field(default=0, ge=0)
+
+
+class TerminalOutputResult(Wire):
+    text: str
+    next_offset: int
+    running: bool
+    exit_code: int | None = None
+
+
+class ClientAnswer(Params):
+    """Answers a `client_request`: an event that is not recorded, sent to one client, answered once.
+
+    Its data: `{requestId, clientId, what, params, deadlineMs}`. Asked are `save {documents: [{uri, version}]}`
+    (each only while it has that version; result `{saved: [uri], failed: [{uri, reason}]}`) and
+    `checkTime {uris}` (reload these files where they are shown; result `{}`).
+    """
+
+    method: ClassVar[str] = "agent/clientAnswer"
+    session_id: str
+    request_id: str
+    result: dict[str, Any] | None = None
+    error: str | None = None
