@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agent_ls.text import TextLines, decode, encode, line_count, split_lines
 

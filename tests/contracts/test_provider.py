@@ -15,8 +15,7 @@ import anyio.lowlevel
 import pytest
 from anyio.abc import SocketStream
 
-from agent_ls.llm import errors as e
-from agent_ls.llm import sse
+from agent_ls.llm import errors as e, sse
 from agent_ls.llm.client import Client, build_client
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.endpoint import ProviderSettings

@@ -9,8 +9,7 @@ import anyio.to_thread
 import pytest
 
 from tests.durability.story import environment
-from tests.support.commands import environment as bare_environment
-from tests.support.commands import provider_variables, run
+from tests.support.commands import environment as bare_environment, provider_variables, run
 from tests.support.editor import Editor
 from tests.support.framed_client import ResponseError, ServerProcess, server_process
 from tests.support.loopback import AnthropicServer

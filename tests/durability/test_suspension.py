@@ -13,8 +13,7 @@ import pytest
 from tests.durability.story import SERVERS, edit, environment
 from tests.durability.test_kill import die
 from tests.durability.test_orderly_end import Ending, hang_up, shut_down, terminate
-from tests.support.commands import environment as bare_environment
-from tests.support.commands import provider_variables, run
+from tests.support.commands import environment as bare_environment, provider_variables, run
 from tests.support.editor import Editor, new_key
 from tests.support.framed_client import ServerProcess, server_process
 from tests.support.loopback import Answer, LoopbackProvider, Text, ToolCall

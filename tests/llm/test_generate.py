@@ -7,8 +7,7 @@ from typing import Any
 
 import anyio
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agent_ls.llm import errors as e
 from agent_ls.llm.generate import (

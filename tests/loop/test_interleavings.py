@@ -7,8 +7,7 @@ from typing import TypeAlias
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.loop.events import ProcessingEnd, SteeringInjected, SteeringQueued, SteeringRemoved, UserInput

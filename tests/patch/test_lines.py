@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from agent_ls.patch.hunks import LineHunk
 from agent_ls.patch.lines import apply_hunks, atomic_hunks, equal_blocks, explicit_endings, line_hunks

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from agent_ls.patch.lines import apply_hunks, line_hunks
 from agent_ls.review.agent_edits import agent_edit

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agent_ls.patch.rebase import Merged, rebase
 from agent_ls.review.proposals import Sheet, decided, divided, landed, moved, propose, text_with

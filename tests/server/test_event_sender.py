@@ -10,8 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
-from agent_ls.loop.events import Delta as PartDelta
-from agent_ls.loop.events import Title
+from agent_ls.loop.events import Delta as PartDelta, Title
 from agent_ls.loop.session import Session
 from agent_ls.server.event_sender import EventSenders
 from tests.support.fake_provider import FakeProvider

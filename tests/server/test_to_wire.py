@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agent_ls.loop.event_codec import encode
 from agent_ls.loop.events import (
@@ -18,8 +17,7 @@ from agent_ls.loop.events import (
     HunkStateChanged,
     RecordedEvent,
 )
-from agent_ls.server import protocol as wire
-from agent_ls.server import to_lsp, to_wire
+from agent_ls.server import protocol as wire, to_lsp, to_wire
 from agent_ls.server.assembly import ROUTES
 
 NASTY = st.text(alphabet='ab"\\/:{}, pathuri\n😋', max_size=40)

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from agent_ls.environments.base import Attribution, FileState, FileWrite
 from agent_ls.environments.errors import (

@@ -9,8 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.providers.base import Codec, ReplyHead

@@ -3,8 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agent_ls.llm.providers.openai_chat.printed_calls import PrintedCalls
 from agent_ls.llm.providers.openai_chat.think_tags import ThinkTags
