@@ -302,3 +302,12 @@ def test_prefix_of_a_growing_conversation_is_the_same_but_for_its_marks() -> Non
     short = Request("m", (system("s"), user("a"), turn(CALL), tool_results([RESULT])), tools=(TOOL,))
     longer = replace(short, messages=(*short.messages, assistant("b"), user("c")))
     assert plain(longer)[: len(plain(short))] == plain(short)
+
+
+@pytest.mark.req("U2")
+def test_version_that_knows_no_sampling_refuses_it_before_the_service_does() -> None:
+    warm = Request("m", (user("hi"),), temperature=0.0)
+    assert encode(warm)["temperature"] == 0.0
+    assert "temperature" not in encode(Request("m", (user("hi"),)), version="2026-10-21")
+    with pytest.raises(ConfigurationError, match="takes no temperature"):
+        encode(warm, version="2026-10-21")

@@ -15,9 +15,7 @@ from agent_ls.llm.providers.histories import Histories
 from agent_ls.llm.providers.wire_json import int_at, objects_at, parse_object, text_at
 from agent_ls.llm.requests import Request, Response
 
-DEFAULT_VERSION = (
-    "2023-06-01"  # every host knows it; 2026-10-21 changes nothing that we send (FORMATS section 2)
-)
+DEFAULT_VERSION = "2023-06-01"  # every host knows it; 2026-10-21 only takes sampling away (FORMATS section 2)
 
 
 class AnthropicCodec:

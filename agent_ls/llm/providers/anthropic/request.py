@@ -29,6 +29,8 @@ _BUDGETS: Mapping[str, int] = {"minimal": 1024, "low": 4096, "medium": 10_000, "
 _MAX_BUDGET = 32_000
 _MIN_BUDGET = 1024
 
+_NO_SAMPLING_FROM = "2026-10-21"  # versions are dates; from this one on temperature and top_p are a 400
+
 
 def encode_request(
     request: Request,
@@ -48,7 +50,7 @@ def encode_request(
         **({"stream": True} if stream else {}),
         **_system(history, auto_cache=auto_cache),
         **_tools(request, facts, auto_cache=auto_cache),
-        **_sampling(request),
+        **_sampling(request, version),
         **_output(request, facts, history),
         **({"cache_control": CACHE_MARK} if auto_cache else {}),
     }
@@ -103,7 +105,14 @@ def _tool_choice(request: Request, facts: ModelFacts) -> JsonObject:
             return {"tool_choice": {"type": "tool", "name": name}}
 
 
-def _sampling(request: Request) -> JsonObject:
+def _sampling(request: Request, version: str) -> JsonObject:
+    if version >= _NO_SAMPLING_FROM and (request.temperature, request.top_p) != (None, None):
+        raise ConfigurationError(
+            f"version {version} of {NAME}'s API takes no temperature and no top_p",
+            provider=NAME,
+            model=request.model,
+            hint="Leave both out, or set the version to 2023-06-01.",
+        )
     told: dict[str, JsonValue] = {
         "temperature": request.temperature,
         "top_p": request.top_p,
