@@ -13,6 +13,7 @@ from agent_ls.server import protocol
 from agent_ls.server.assembly import ROUTES
 from agent_ls.server.errors import CODES
 from agent_ls.server.hello import GRANTED, client_abilities, initialize_result
+from agent_ls.server.schema import result_of
 from tests.docs.pages import Block, anchors, blocks, code_words, links, read, section, table
 from tests.test_protocol_golden import without_uris
 from tests.tools import protocol_docs
@@ -21,7 +22,7 @@ PAGE = read("docs/protocol.md")
 TABLES = protocol_docs.written_tables(PAGE)
 EXAMPLES = blocks(PAGE, "json")
 PARAMS = {route.params.method: route.params for route in ROUTES}
-RESULTS = {route.params.method: protocol_docs.result_of(route) for route in ROUTES}
+RESULTS = {route.params.method: result_of(route) for route in ROUTES}
 WHAT_TO_DO = f"docs/protocol.md is not what the code is: run `{protocol_docs.COMMAND}`"
 
 

@@ -27,7 +27,7 @@ from agent_ls.loop import events
 from agent_ls.server import protocol
 from agent_ls.server.assembly import ROUTES
 from agent_ls.server.errors import CODES
-from agent_ls.server.rpc import Route
+from agent_ls.server.schema import result_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "protocol.md"
 COMMAND = "python -m tests.tools.protocol_docs"
@@ -210,12 +210,6 @@ def events_table(kinds: Sequence[str]) -> Table:
         for number, (name, words) in enumerate(fields):
             rows.append((f"`{kind}`" if number == 0 else "", f"`{name}`", words))
     return Table(("kind", "data", "type", "meaning"), tuple(rows), keys=2)
-
-
-def result_of(route: Route) -> type[BaseModel]:
-    """The page's tables need the model also where the handler gives bytes."""
-    found: type[BaseModel] = route.result or get_type_hints(route.handler)["return"]
-    return found
 
 
 def requests_table() -> Table:
