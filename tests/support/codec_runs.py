@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import os
+import random
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from agent_ls.llm.accumulate import Accumulator
@@ -43,6 +45,26 @@ def cut(data: bytes, sizes: Iterable[int]) -> list[bytes]:
         chunks.append(data[start : start + size])
         start += size
     return [*chunks, data[start:]]
+
+
+def cuttings(data: bytes, seed: str) -> Iterator[list[bytes]]:
+    """`data` as it may arrive: with each of the three line ends whole, byte by byte, and in random chunks."""
+    lines = data.replace(b"\r\n", b"\n")
+    for ending in (b"\n", b"\r\n", b"\r"):
+        wire = lines.replace(b"\n", ending)
+        yield [wire]
+        yield [wire[at : at + 1] for at in range(len(wire))]
+        for run in range(20 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 1):
+            chance = random.Random(f"{seed} {run} {ending!r}")
+            yield [*_random_chunks(wire, chance)]
+
+
+def _random_chunks(wire: bytes, chance: random.Random) -> Iterator[bytes]:
+    at = 0
+    while at < len(wire):
+        size = chance.choice((1, 2, 7, 50, 300, 4096))
+        yield wire[at : at + size]
+        at += size
 
 
 def events_of(codec: Codec, chunks: Sequence[bytes], request: Request | None = None) -> list[StreamEvent]:

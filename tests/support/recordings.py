@@ -29,7 +29,7 @@ def wire_bytes(entry: dict[str, Any]) -> bytes:
     """The recording as a server would have sent it: some recorders dropped names and blank lines."""
     data: bytes = (FOLDER / entry["file"]).read_bytes()
     if entry["framing"] == "sse":
-        return data
+        return data if data.endswith(b"\n") else data + b"\n\n"
     lines = [
         line.removeprefix(b"data: ") for line in data.split(b"\n") if line.startswith((b"data: {", b"{"))
     ]
