@@ -47,7 +47,7 @@ class PolicyApprover:
     async def decide(self, question: ApprovalQuestion) -> Decision:
         resolved = await anyio.to_thread.run_sync(real_paths, question.effect)
         # A call keeps the setting that it was judged by: it was not asked about because its hunks are.
-        review = self.review
+        review = "before" if question.call_id in self._reviewed_first else self.review
         situation = Situation(
             mode=self.mode,
             roots=self._bounds.places.roots,
@@ -75,6 +75,7 @@ class PolicyApprover:
         """Rules that the user stored hold again, and what a suspended turn asks waits again."""
         self._session_grants = frozenset(stored.session_grants)
         if suspended:
+            self._reviewed_first.update(suspended.proposed.values())
             self._turn_grants = (suspended.turn_id, frozenset(stored.turn_grants))
             for request in suspended.asked:
                 self.desk.restore(request, suspended.turn_id)

@@ -128,4 +128,4 @@ def _open_hunks(path: Path) -> int:
         by_path = stored_hunks(pages.events_between(path, 0))
     except FileNotFoundError:  # a deletion that was cut: what is left may go
         return 0
-    return sum(item.hunk.is_open for items in by_path.values() for item in items)
+    return sum(item.awaits for items in by_path.values() for item in items)

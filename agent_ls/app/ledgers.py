@@ -8,15 +8,18 @@ is told to the user and never guessed at.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os.path import dirname, realpath
 
 import anyio.to_thread
 
 from agent_ls.app.change_events import file_change
-from agent_ls.app.review_desk import ReviewDesk
+from agent_ls.app.proposal_notes import orphan_notice
+from agent_ls.app.proposals import Proposals, Wait, call_of
+from agent_ls.app.review_desk import Audience, ReviewDesk
 from agent_ls.app.reviewed_file import Proposal, is_text, maybe_bytes, text_of
-from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileWrite
+from agent_ls.app.stored_proposals import Waiting, judged_by, read_waiting, stands_again
+from agent_ls.environments.base import Attribution, ExecutionEnvironment
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.local.commit import sweep
 from agent_ls.loop import event_codec
@@ -24,7 +27,6 @@ from agent_ls.loop.events import FileChange, Hunk, HunkStateChanged, RecordedEve
 from agent_ls.review.agent_edits import agent_edit
 from agent_ls.review.hunks import LedgerHunk
 from agent_ls.review.ledger import Change, FileLedger
-from agent_ls.review.proposals import stand_again
 from agent_ls.review.restore import StoredHunk, restore
 from agent_ls.review.user_edits import user_edit
 from agent_ls.store.journal import NO_FILE, Intent, Place, fingerprint, text_fingerprint
@@ -43,25 +45,37 @@ class Evidence:
     """What the log says of files, and what they hold.
 
     `hunks` and `intents` are by path. `now` has each of those files that can be read, None for one that does not
-    exist; `preimages` the old contents that were kept, by name.
+    exist; `preimages` the old contents that were kept, by name. `waiting` are calls that wait for verdicts.
     """
 
     hunks: Mapping[str, list[StoredHunk]]
     intents: Mapping[str, Intent]
     now: Mapping[str, bytes | None]
     preimages: Mapping[str, bytes]
+    waiting: Mapping[str, Waiting] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """`events` belong to the turn that was cut; `changes` are ledgers, each with what is not as it was stored.
 
-    `proposals` of calls that have ended with their process stand beside files again, and wait for verdicts.
+    `proposals` stand beside files again. `waiting` are the calls whose proposals these are, as far as they wait for
+    verdicts; `decided` those that have nothing left to wait for, though their process ended before they did.
     """
 
     events: tuple[RecordedEvent, ...] = ()
     changes: tuple[Change, ...] = ()
     proposals: tuple[Proposal, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
+    decided: tuple[Waiting, ...] = ()
+
+    @property
+    def proposed(self) -> dict[str, str]:
+        """The call of each hunk that waits, of the calls that wait."""
+        calls = {it.attribution.call_id for it in self.waiting}
+        return {
+            hunk.id: hunk.call_id for it in self.proposals for hunk in it.waiting if hunk.call_id in calls
+        }
 
 
 async def gather(opened: OpenSession, stored: StoredSession, files: ExecutionEnvironment) -> Evidence:
@@ -70,24 +84,30 @@ async def gather(opened: OpenSession, stored: StoredSession, files: ExecutionEnv
     Files that cannot be read are left out: nothing is guessed of them.
     """
 
-    def from_store() -> tuple[dict[str, list[StoredHunk]], dict[str, Intent], dict[str, bytes]]:
+    session_id = stored.header.session_id
+
+    def from_store() -> Evidence:
+        waiting = read_waiting(opened, session_id, stored.fold.reviews.values())
+        verdicts = judged_by((event.encoded for event in stored.events), waiting)
+        waiting = {id_: replace(it, judged=tuple(verdicts.get(id_, ()))) for id_, it in waiting.items()}
         hunks = stored_hunks(event.encoded for event in stored.events)
-        wanted = {path: items for path, items in hunks.items() if any(_awaits(item) for item in items)}
+        wanted = {path: items for path, items in hunks.items() if any(item.awaits for item in items)}
         intents = _unfiled(stored)
         names = {intent.preimage for intent in intents.values()}
         preimages = {name: data for name in names if (data := opened.kept(name)) is not None}
         for intent in stored.fold.intents:
             sweep([dirname(realpath(intent.path))], intent.pid)
-        return {path: hunks.get(path, []) for path in (*wanted, *intents)}, intents, preimages
+        by_path = {path: hunks.get(path, []) for path in (*wanted, *intents)}
+        return Evidence(by_path, intents, {}, preimages, waiting)
 
-    hunks, intents, preimages = await anyio.to_thread.run_sync(from_store)
+    known = await anyio.to_thread.run_sync(from_store)
     now: dict[str, bytes | None] = {}
-    for path in hunks:
+    for path in known.hunks:
         try:
             now[path] = await maybe_bytes(files, path)
         except EnvError:
             continue
-    return Evidence(hunks, intents, now, preimages)
+    return replace(known, now=now)
 
 
 def find(desk: ReviewDesk, stored: StoredSession, evidence: Evidence) -> Found:
@@ -107,7 +127,29 @@ def find(desk: ReviewDesk, stored: StoredSession, evidence: Evidence) -> Found:
             events += told
         elif path in evidence.intents:
             events.append(_unsettled(path, "cannot be read"))
-    return Found(tuple(events), tuple(changes), tuple(proposals))
+    waits = {proposal.attribution.call_id for proposal in proposals if proposal.waiting}
+    waiting: list[Waiting] = []
+    decided: list[Waiting] = []
+    for call_id, it in evidence.waiting.items():
+        (waiting if call_id in waits else decided).append(it)
+    return Found(tuple(events), tuple(changes), tuple(proposals), tuple(waiting), tuple(decided))
+
+
+def stand_found(proposals: Proposals, found: Found, audience: Audience) -> None:
+    """What was proposed stands beside its files again, and the calls that waited for verdicts on it wait on.
+
+    Of a call that does not, the model is told the verdicts that there were: it never got its result.
+    """
+    for it in found.waiting:
+        own = [proposal for proposal in found.proposals if proposal.call == call_of(it.attribution)]
+        proposals.wait_again(Wait(it.attribution, it.writes, list(it.judged)), own, "editor")
+    waiting = {call_of(it.attribution) for it in found.waiting}
+    for proposal in found.proposals:
+        if proposal.call not in waiting:
+            proposals.stand(proposal, "editor")
+    for it in found.decided:
+        if it.judged:
+            audience.notice(orphan_notice(it.judged, audience.files.working_directory()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +163,7 @@ class _Look:
         now, intent = self.evidence.now[path], self.evidence.intents.get(path)
         as_it_is = self._restored(path, text_of(now))
         is_kept = intent is not None and any(
-            item.hunk.state == "proposed" and item.hunk.call_id == intent.call_id
-            for item in self.evidence.hunks[path]
+            item.is_beside and item.hunk.call_id == intent.call_id for item in self.evidence.hunks[path]
         )
         if intent is None or is_kept or intent.before == fingerprint(now):
             return as_it_is, []
@@ -135,21 +176,23 @@ class _Look:
 
     def proposals(self, path: str) -> tuple[list[Proposal], list[LedgerHunk]]:
         """What stands beside the file again, and hunks that have no place any more."""
-        text = text_of(self.evidence.now[path])
-        places = self._places(path, text)
-        stored = [it.hunk for it in self.evidence.hunks[path] if it.hunk.state == "proposed"]
+        stored = [it for it in self.evidence.hunks[path] if it.is_beside and it.awaits]
         live = self.desk.files.get(path)
         known = {hunk.id for it in live.proposals for hunk in it.hunks} if live else set()
+        standing = self.stored.fold.standings.get(path)
+        places, text_then = (standing.places, standing.text) if standing else ({}, "?")
         found: list[Proposal] = []
         lost: list[LedgerHunk] = []
-        for call_id in dict.fromkeys(hunk.call_id for hunk in stored):
-            hunks = [_moved_to(it, places) for it in stored if it.call_id == call_id and it.id not in known]
-            sheet, gone = stand_again(path, hunks, text, places)
+        for call_id in dict.fromkeys(it.hunk.call_id for it in stored):
+            hunks = [it for it in stored if it.hunk.call_id == call_id and it.hunk.id not in known]
+            if not hunks:
+                continue
+            who = Attribution(self.stored.header.session_id, hunks[0].hunk.turn_id, call_id)
+            waiting = self.evidence.waiting.get(call_id) or Waiting(who, ())
+            proposal, gone = stands_again(path, hunks, waiting, self.evidence.now[path], places, text_then)
             lost += gone
-            if sheet.hunks:
-                who = Attribution(self.stored.header.session_id, hunks[0].turn_id, call_id)
-                told = {hunk.id: ("proposed", hunk.base_lines, hunk.agent_lines) for hunk in hunks}
-                found.append(Proposal(who, FileWrite(path, None, None), (sheet,), told))
+            if proposal.hunks:
+                found.append(proposal)
         return found, lost
 
     def _places(self, path: str, text: str | None) -> Mapping[str, Place]:
@@ -168,7 +211,7 @@ class _Look:
     def _restored(self, path: str, text: str | None) -> FileLedger:
         """The session's hunks in this text, with those that other sessions have there."""
         live, places = self.desk.ledger(path), self._places(path, text)
-        items = [item for item in self.evidence.hunks[path] if item.hunk.state != "proposed"]
+        items = [item for item in self.evidence.hunks[path] if not item.is_beside]
         if live is None:
             return restore(path, [_at(item, places) for item in items], text)
         live = user_edit(live, text).ledger
@@ -191,10 +234,6 @@ def _moved_to(hunk: LedgerHunk, places: Mapping[str, Place]) -> LedgerHunk:
         return hunk
     base_start, base_end, start, end = places[hunk.id]
     return replace(hunk, base_start=base_start, base_end=base_end, start=start, end=end)
-
-
-def _awaits(item: StoredHunk) -> bool:
-    return item.hunk.is_open or item.hunk.state == "proposed"
 
 
 def _not_as_known(
@@ -256,7 +295,9 @@ def stored_hunks(events: Iterable[bytes]) -> dict[str, list[StoredHunk]]:
                     agent_lines = (
                         known.hunk.agent_lines if known and hunk.state not in _AS_WRITTEN else hunk.lines
                     )
-                    found[path][hunk.id] = StoredHunk(_ledger_hunk(hunk, agent_lines), hunk.lines)
+                    is_beside = known.is_beside if known else hunk.state == "proposed"
+                    stored = StoredHunk(_ledger_hunk(hunk, agent_lines), hunk.lines, is_beside=is_beside)
+                    found[path][hunk.id] = stored
             case _:
                 pass
     return {path: list(hunks.values()) for path, hunks in found.items()}

@@ -14,11 +14,6 @@ from agent_ls.patch.unified import unified_diff
 MAX_DIFF_LINES = 200
 MAX_LINES = 20  # of one hunk
 
-STILL_WAITS = (
-    "Review: agent-ls ended while changes that you proposed waited for the user's verdict. They are not made, and wait "
-    "still; you will be told what the user decides."
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -62,8 +57,8 @@ def note_of_file(folder: str, write: FileWrite, after: bytes | None, judged: Seq
 
 
 def stopped_notice(judged: Sequence[Judged], folder: str) -> str:
-    """The user stopped a call when he had kept some of its hunks."""
-    head = "Review: the user stopped your call. Of what it proposed these had a verdict, the rest is dropped:"
+    """A call was stopped when the user had kept some of its hunks."""
+    head = "Review: your call was stopped. Of what it proposed these had a verdict, the rest is dropped:"
     return "\n".join([head, *_by_file(judged, folder)])
 
 

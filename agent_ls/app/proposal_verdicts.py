@@ -31,8 +31,7 @@ TRIES = 3  # a file may change between the look and the write; then it is looked
 
 CLOSED_SESSION = "its session is closed; open it again to decide about its changes"
 DOES_NOT_FIT = (
-    "the lines that it changes were rewritten: undo it, and the agent is told so; or put the lines back as they were, "
-    "then keep it"
+    "what it changes was rewritten: undo it, and the agent is told so; or put it back as it was, then keep it"
 )
 LINKED = "it belongs to the move of a file, which is kept or undone as a whole"
 KEEPS_CHANGING = "something else keeps changing the file; try again when it is done"
@@ -100,7 +99,7 @@ class ProposalVerdicts:
                 file.path: await self._desk.catch_up(file, audience.files)
                 for file, _ in self._concerned(task)
             }
-            self._refuse_unfit(task)
+            self._refuse_unfit(task, contents)
             landings = [it for it in self._landings(task) if it[1].ids]
             if not landings:
                 return
@@ -115,11 +114,16 @@ class ProposalVerdicts:
             return
         task.refused |= dict.fromkeys(task.open_ids, KEEPS_CHANGING)
 
-    def _refuse_unfit(self, task: Task) -> None:
-        hunks = [hunk for _, it in self._concerned(task) for hunk in it.waiting if hunk.id in task.wanted]
-        unfit = {hunk.link for hunk in hunks if hunk.state == "stale" and hunk.link}
-        for hunk in hunks:
-            if hunk.state == "stale" or hunk.link in unfit:
+    def _refuse_unfit(self, task: Task, contents: Mapping[str, bytes | None]) -> None:
+        wanted = [
+            (hunk, hunk.state == "stale" or (it.is_opaque and contents[file.path] != it.write.base))
+            for file, it in self._concerned(task)
+            for hunk in it.waiting
+            if hunk.id in task.wanted
+        ]
+        unfit = {hunk.link for hunk, is_unfit in wanted if is_unfit and hunk.link}
+        for hunk, is_unfit in wanted:
+            if is_unfit or hunk.link in unfit:
                 task.refused[hunk.id] = DOES_NOT_FIT
 
     def _landings(self, task: Task) -> list[tuple[ReviewedFile, Landing]]:

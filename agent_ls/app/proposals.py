@@ -1,8 +1,8 @@
 """Changes that are shown before they are made: calls that wait for verdicts, and hunks that stand beside files.
 
 A call with review `before` proposes its writes and waits until each hunk has a verdict (proposal_verdicts.py). When the
-process ends meanwhile, its proposals stay in the log and stand again after a resume: what is decided about them then is
-told to the model as a notice. When the user stops the call they are dropped.
+process ends meanwhile, its proposals stay in the log: they stand again after a resume, and the call waits on. When the
+user stops the call they are dropped. What is decided about proposals of a call that waits no more is told as a notice.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from agent_ls.app.reviewed_file import Call, Landing, Proposal, ReviewedFile, is
 from agent_ls.environments.base import Attribution, FileState, FileWrite
 from agent_ls.environments.errors import EnvError, StaleFileError
 from agent_ls.loop.events import Hunk, HunkStateChanged
-from agent_ls.loop.ids import new_id
 from agent_ls.review.hunks import LedgerHunk
 from agent_ls.review.ledger import Change
 from agent_ls.review.proposals import (
@@ -44,8 +43,8 @@ if TYPE_CHECKING:
 class Wait:
     """A call that waits for a person, until each of its hunks has a verdict."""
 
-    id: str
     attribution: Attribution
+    writes: Sequence[FileWrite]
     judged: list[Judged] = field(default_factory=list)
     is_over: anyio.Event = field(default_factory=anyio.Event)
 
@@ -71,22 +70,37 @@ class Proposals:
             for write in writes
             if (sheet := await self._sheet(write, attribution, audience))
         ]
-        wait = Wait(new_id("w"), attribution)
-        call = (attribution.session_id, attribution.call_id)
-        self._waits[call] = wait
+        self.wait_again(Wait(attribution, writes), proposals, "agent")
+        return await self.verdicts(attribution, audience)
+
+    def wait_again(self, wait: Wait, proposals: Sequence[Proposal], by: By) -> None:
+        """These stand beside their files, and their call waits for the verdicts: `verdicts` is to follow."""
+        self._waits[call_of(wait.attribution)] = wait
+        for proposal in proposals:
+            self.stand(proposal, by)
+        for proposal in proposals:
+            self.follow(self._desk.files[proposal.write.path])
+
+    async def verdicts(self, attribution: Attribution, audience: Audience) -> list[FileState]:
+        """What stands in the files of a call that waits, when each of its hunks has a verdict."""
+        call = call_of(attribution)
+        wait = self._waits[call]
         try:
-            for proposal in proposals:
-                self.stand(proposal, "agent")
-            for proposal in proposals:
-                self.follow(self._desk.files[proposal.write.path])
             self.end_if_decided(call)
             await wait.is_over.wait()
         except anyio.get_cancelled_exc_class():
-            self._leave(wait, audience)
+            if (
+                audience.is_stopped
+            ):  # else the process ends, and what is proposed is looked at by the next one
+                self.drop(attribution, audience)
             raise
         finally:
-            del self._waits[call]
-        return [await self._outcome(write, wait, audience) for write in writes]
+            self._waits.pop(call, None)
+        return [await self._outcome(write, wait, audience) for write in wait.writes]
+
+    def writes_of(self, call: Call) -> Sequence[FileWrite]:
+        """What a call that waits would write."""
+        return self._waits[call].writes
 
     async def _sheet(self, write: FileWrite, attribution: Attribution, audience: Audience) -> Sheet | None:
         """What a write proposes, beside the file as it is; None when it changes nothing."""
@@ -97,7 +111,7 @@ class Proposals:
             if data != write.base:
                 raise StaleFileError(write.path)
             self._desk.begin(write.path, text_of(data))
-            return propose_bytes(write.path, _what(write), attribution)
+            return propose_bytes(write.path, what_of(write), attribution)
         before, now = text_of(write.base), text_of(data)
         sheet = moved(propose(write.path, before, text_of(write.content), attribution), now)
         if any(hunk.state == "stale" for hunk in sheet.hunks):
@@ -105,13 +119,10 @@ class Proposals:
         self._desk.begin(write.path, now)
         return sheet
 
-    def _leave(self, wait: Wait, audience: Audience) -> None:
-        """The call is cancelled. Only one that the user stopped gives up what it proposed."""
-        call = (wait.attribution.session_id, wait.attribution.call_id)
-        waiting = list(self.of_call(call))
-        if not audience.is_stopped:
-            return
-        for file, proposal in waiting:
+    def drop(self, attribution: Attribution, audience: Audience) -> None:
+        """A call that waits gives up what it proposed."""
+        wait = self._waits.pop(call_of(attribution))
+        for file, proposal in list(self.of_call(call_of(attribution))):
             self.close(file, proposal, {hunk.id for hunk in proposal.waiting}, "gone", "agent")
         if any(judged.outcome == "kept" for judged in wait.judged):
             audience.notice(stopped_notice(wait.judged, audience.files.working_directory()))
@@ -154,7 +165,7 @@ class Proposals:
 
     def is_landing(self, path: str, before: str, after: str, attribution: Attribution) -> bool:
         """Whether this edit of a call is one that a verdict asked for; then it is taken up here."""
-        call = (attribution.session_id, attribution.call_id)
+        call = call_of(attribution)
         files = [file for file in self._desk.files.values() if file.landing and file.landing.call == call]
         # An editor may have opened the file by another name.
         real = os.path.realpath(path)
@@ -261,7 +272,11 @@ class Proposals:
         return news
 
 
-def _what(write: FileWrite) -> Literal["create", "delete", "content"]:
+def call_of(attribution: Attribution) -> Call:
+    return (attribution.session_id, attribution.call_id)
+
+
+def what_of(write: FileWrite) -> Literal["create", "delete", "content"]:
     return "create" if write.base is None else "delete" if write.content is None else "content"
 
 

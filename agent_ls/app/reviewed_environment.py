@@ -18,6 +18,10 @@ class Journal(Protocol):
         """Told before files are written, so that a kill between a write and its event loses no hunk. Must not raise."""
         ...
 
+    async def propose(self, writes: Sequence[FileWrite], attribution: Attribution) -> None:
+        """Told before a change is shown that waits for verdicts: it is to wait on after a kill. Must not raise."""
+        ...
+
 
 class ReviewedEnvironment(ForwardingEnvironment):
     """Open documents are told by the editor host as they change; this tells of all other files.
@@ -41,6 +45,7 @@ class ReviewedEnvironment(ForwardingEnvironment):
         audience = self._desk.audience(attribution.session_id)
         if audience and self._is_reviewed_first(attribution.call_id):
             named = [replace(write, path=self._absolute(write.path)) for write in writes]
+            await self._journal.propose(named, attribution)
             return await self._desk.proposals.review_first(named, attribution, audience)
         meant = [self._meant(write) for write in writes]
         await self._journal.announce(meant, attribution)

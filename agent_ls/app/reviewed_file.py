@@ -59,6 +59,10 @@ class Proposal:
         return tuple(hunk for sheet in self.sheets for hunk in sheet.hunks)
 
     @property
+    def is_opaque(self) -> bool:
+        return any(sheet.is_opaque for sheet in self.sheets)
+
+    @property
     def waiting(self) -> tuple[LedgerHunk, ...]:
         return tuple(hunk for sheet in self.sheets for hunk in sheet.waiting)
 

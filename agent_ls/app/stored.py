@@ -11,8 +11,8 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from agent_ls.environments.base import Attribution, FileState
-from agent_ls.store.journal import Intent, fingerprint
+from agent_ls.environments.base import Attribution, FileState, FileWrite
+from agent_ls.store.journal import Intent, ProposedFile, Review, fingerprint
 from agent_ls.store.layout import log_path
 from agent_ls.store.log import Header
 from agent_ls.store.sessions import OpenSession
@@ -54,6 +54,27 @@ class SessionFiles:
                 limiter=anyio.CapacityLimiter(1),  # as a commit: reads that hang must not make it wait
             )
             self.opened.recorder.intents(intents)
+
+    async def propose(self, writes: Sequence[FileWrite], attribution: Attribution) -> None:
+        """ADAPTER Journal: the log knows what a call proposes before it is shown."""
+
+        def kept() -> tuple[ProposedFile, ...]:
+            return tuple(
+                ProposedFile(it.path, self._blob(it.base), self._blob(it.content), it.mode_from)
+                for it in writes
+            )
+
+        try:
+            files = await anyio.to_thread.run_sync(kept)
+        except (
+            OSError
+        ) as error:  # a full disk must not stop the call: what is lost is its waiting after a kill
+            log.warning("what a call proposes cannot be kept: %s", error)
+            return
+        self.opened.recorder.review(Review(attribution.call_id, attribution.turn_id, files))
+
+    def _blob(self, data: bytes | None) -> str | None:
+        return None if data is None else self.opened.keep(data)
 
     def _intent(self, change: FileState, attribution: Attribution) -> Intent:
         """Blocks."""

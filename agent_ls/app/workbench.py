@@ -29,13 +29,13 @@ from agent_ls.app.errors import (
     SessionHasHunksError,
     UnknownSessionError,
 )
-from agent_ls.app.ledgers import find, gather
+from agent_ls.app.ledgers import find, gather, stand_found
 from agent_ls.app.live_session import LiveSession, SessionSummary
 from agent_ls.app.mentions import Mentions
 from agent_ls.app.models import WALKTHROUGH, Models
 from agent_ls.app.notices import Notices
 from agent_ls.app.prompts import SessionPrompts
-from agent_ls.app.proposal_notes import STILL_WAITS
+from agent_ls.app.resumed_reviews import ResumedReviews
 from agent_ls.app.review_desk import ReviewDesk
 from agent_ls.app.reviewed_environment import ReviewedEnvironment
 from agent_ls.app.settings import Settings
@@ -239,7 +239,7 @@ class Workbench:
             str(known.get("provider") or stored.fold.provider or stored.header.provider),
             str(known.get("model") or stored.fold.model or stored.header.model),
         )
-        restored = recover(stored, self._clock.now(), found.events)
+        restored = recover(stored, self._clock.now(), found.events, found.proposed)
         suspended = restored.suspended
         answer = suspended.answer if suspended else None
         live = self._assemble(
@@ -259,10 +259,7 @@ class Workbench:
         live.session.start()  # now, so that who opened it is told of it whole
         for change in found.changes:
             self.review.adopt(change)
-        for proposal in found.proposals:
-            self.review.proposals.stand(proposal, "editor")
-        if found.proposals and STILL_WAITS not in stored.fold.notices:
-            live.notice(STILL_WAITS)
+        stand_found(self.review.proposals, found, live)
         return live
 
     def _local(self, folder: str) -> LocalEnvironment:
@@ -319,6 +316,9 @@ class Workbench:
             before_end=self.review.flush,
             on_input=lambda text: live.name_after(text),
             surroundings=EditorSurroundings(self._eyes, header.workspace_folder) if self._eyes else None,
+            reviews=ResumedReviews(
+                self.review.proposals, desk, lambda: self._maybe_audience(header.session_id)
+            ),
         )
         live = LiveSession(
             session=session,
@@ -449,9 +449,13 @@ class Workbench:
             waiting = await self.archive.open_hunks(session_id)
         if waiting and not force:
             raise SessionHasHunksError(session_id, waiting)
-        if waiting:  # accepted as they are: nobody could decide about them any more
+        if (
+            waiting
+        ):  # accepted as they are: nobody could decide about them any more. What is not made stays so
             await self.open_session(session_id)
-            await self.review.review(verdict="keep", session_id=session_id)
+            found = self.review.open_hunks(session_id=session_id).values()
+            made = [hunk.id for hunks in found for hunk in hunks if hunk.state in ("pending", "edited")]
+            await self.review.review(verdict="keep", hunk_ids=made)
         await self.close_session(session_id)
         async with self._opening:
             with store_errors(session_id):

@@ -32,13 +32,14 @@ from agent_ls.loop.events import (
 from agent_ls.loop.ids import SessionId, ToolCallId
 from agent_ls.loop.reads import ShownFiles
 from agent_ls.loop.restored import EndedCall, SuspendedCall
-from agent_ls.loop.seams import Clock, Recorder, Surroundings
+from agent_ls.loop.seams import Clock, Recorder, Reviews, Surroundings
 from agent_ls.loop.summaries import INPUT_CHARS, call_summary, one_line, output_summary
 from agent_ls.loop.terminals import Terminals
 from agent_ls.loop.truncation import truncate_tool_output
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.text import without_escapes
 from agent_ls.tools.base import Arguments, Prepared, ShellLimits, Tool, ToolContext, ToolError, ToolOutput
+from agent_ls.tools.planned import as_reviewed
 
 logger = logging.getLogger(__name__)
 
@@ -100,6 +101,7 @@ class Dispatcher:
         hub: EventHub,
         shown: Mapping[str, str],
         surroundings: Surroundings,
+        reviews: Reviews,
         plan: PlanChanged | None = None,
     ) -> None:
         self._session_id = session_id
@@ -111,11 +113,15 @@ class Dispatcher:
         self._reads = ShownFiles(shown, recorder.shown)
         self.terminals = Terminals(environment, hub, clock)
         self._surroundings = surroundings
+        self._reviews = reviews
         self.plan = plan
         """As the model last gave it; None before it does."""
 
     async def dispatch(self, call: Call, profile: ProviderProfile, config: SessionConfig) -> None:
-        """Runs the call and sets its outcome; not when it is cancelled while a person is asked about it."""
+        """Runs the call and sets its outcome; not when it is cancelled while a person is asked about it.
+
+        Nor while what it proposes waits for verdicts.
+        """
         parsed = parse_call(call.part, profile)
         self._start(call, parsed)
         started_ms = self._clock.monotonic_ms()
@@ -175,6 +181,8 @@ class Dispatcher:
             return parsed.refusal
         name = call.part.name
         try:
+            if call.known and call.known.is_in_review:
+                return await self._reviewed(call, parsed, context)
             prepared = await self._approved(call, parsed.tool, parsed.arguments, context, allowed, command)
             return prepared if isinstance(prepared, ToolOutput) else await self._run(call, prepared)
         except ToolError as error:
@@ -254,6 +262,16 @@ class Dispatcher:
         if not isinstance(effect, CommandEffect):
             return await prepared.run()
         return await self.terminals.run(call.event_id, effect, prepared.run)
+
+    async def _reviewed(self, call: Call, parsed: Parsed, context: ToolContext) -> ToolOutput:
+        """What became of changes that waited for verdicts when the process before ended."""
+        known = call.known.allowed if call.known else ()
+        summary = _summary(call.part, parsed.tool, parsed.arguments)
+        question = ApprovalQuestion(
+            call.event_id, self._hub.turn_id, call.part.name, summary, NoEffect(), known
+        )
+        states = await self._reviews.resume(question, context.attribution)
+        return _denied(states) if isinstance(states, Denied) else as_reviewed(states, context)
 
     async def _edit(self, call: Call, prepared: Prepared, effect: WriteEffect) -> ToolOutput:
         """The edit, and what the tools around it say of it (H12). Who stops the waiting does not undo the edit."""

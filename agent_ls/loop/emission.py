@@ -6,7 +6,7 @@ however long its part is), for those who come late and for the log, which gets i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -29,6 +29,7 @@ from agent_ls.loop.events import (
     ToolCallStart,
 )
 from agent_ls.loop.ids import SessionId
+from agent_ls.loop.proposed import Proposed
 from agent_ls.loop.seams import Clock, Recorder
 from agent_ls.loop.subscription import Encoded, Subscription
 
@@ -74,6 +75,7 @@ class EventHub:
         self._clock = clock
         self._open: dict[str, OpenPart] = {}
         self._asked: dict[str, str] = {}
+        self._proposed = Proposed()
         self._subscriptions: list[Subscription] = []
         self._has_dirty = anyio.Event()
 
@@ -90,14 +92,15 @@ class EventHub:
             self._end_subscriptions()
         return envelope
 
-    def ask_again(self, requests: Iterable[ApprovalRequested]) -> None:
-        """These were told by the process before, and wait for their answers still."""
+    def ask_again(self, requests: Iterable[ApprovalRequested], proposed: Mapping[str, str]) -> None:
+        """These were told by the process before, and wait still: for answers, and hunks of calls for verdicts."""
         self._asked.update({request.request_id: request.call_id for request in requests})
+        self._proposed.again(proposed)
 
     @property
     def asked(self) -> Collection[str]:
-        """The ids of the calls about which a person is asked at this moment."""
-        return self._asked.values()
+        """The ids of the calls about which a person is asked at this moment, or whose changes he is to look at."""
+        return (*self._asked.values(), *self._proposed.calls)
 
     def emit_delta(self, delta: Delta) -> None:
         part = self._open.get(delta.part_id) or self.open_part(delta.kind, delta.part_id, delta.name)
@@ -154,6 +157,7 @@ class EventHub:
                 part.is_dirty = False
 
     def _follow(self, event: RecordedEvent) -> None:
+        self._proposed.follow(event)
         match event:
             case AssistantTextStart(part_id=part_id):
                 self.open_part("assistant_text_delta", part_id)

@@ -46,8 +46,8 @@ class EndedCall:
 class SuspendedCall:
     """A call of a suspended round: it has `ended`, or waits for the answer to `asked`, or has not begun.
 
-    `allowed` is what a person has allowed of it already, `command` what he has put in place of its command, "" for
-    nothing.
+    Or what it proposes waits for verdicts: `is_in_review`. `allowed` is what a person has allowed of it already,
+    `command` what he has put in place of its command, "" for nothing.
     """
 
     call_id: ToolCallId
@@ -55,18 +55,19 @@ class SuspendedCall:
     allowed: tuple[ApprovalRequested, ...] = ()
     command: str = ""
     ended: EndedCall | None = None
+    is_in_review: bool = False
 
     @property
     def has_started(self) -> bool:
-        return bool(self.asked or self.ended)
+        return bool(self.asked or self.ended or self.is_in_review)
 
 
 @dataclass(frozen=True, slots=True)
 class Suspended:
     """A turn that waited for a person when its process ended (R4).
 
-    `calls` are those of `answer`, in its order, `asked` what waits for an answer, oldest first. `ends` are those of the
-    rounds before, of which there were `rounds`.
+    `calls` are those of `answer`, in its order, `asked` what waits for an answer, oldest first, `proposed` the call of
+    each hunk that waits for a verdict. `ends` are those of the rounds before, of which there were `rounds`.
     """
 
     turn_id: TurnId
@@ -75,6 +76,7 @@ class Suspended:
     asked: tuple[ApprovalRequested, ...]
     rounds: int
     ends: tuple[ToolCallEnd, ...] = ()
+    proposed: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Protocol
 
-from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState
 from agent_ls.llm.messages import ToolResultPart
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent
+from agent_ls.loop.approval import ApprovalQuestion, Denied
 from agent_ls.loop.events import Envelope
 from agent_ls.loop.turns import Turn
 from agent_ls.profiles.base import ProviderProfile
@@ -104,6 +105,27 @@ class NoSurroundings:
 
 async def _nothing() -> str:
     return ""
+
+
+class Reviews(Protocol):
+    """Where changes that are shown before they are made wait for verdicts (H6)."""
+
+    async def resume(
+        self, question: ApprovalQuestion, attribution: Attribution
+    ) -> Sequence[FileState] | Denied:
+        """Of a call that waited when its process ended: it is judged anew, then waited for until the last verdict.
+
+        `question` lacks the effect. The states are those of its files then, with what was decided. When it is cancelled
+        by a stop of the user, or denied, what it proposes is dropped.
+        """
+        ...
+
+
+class NoReviews:
+    """A session whose changes are never shown before they are made."""
+
+    async def resume(self, question: ApprovalQuestion, attribution: Attribution) -> Sequence[FileState]:
+        return ()
 
 
 class ModelClient(Protocol):

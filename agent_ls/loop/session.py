@@ -27,6 +27,7 @@ from agent_ls.loop.events import (
     Delta,
     EndReason,
     Envelope,
+    HunkStateChanged,
     PlanChanged,
     ProcessingEnd,
     RecordedEvent,
@@ -48,10 +49,12 @@ from agent_ls.loop.seams import (
     BasePrompt,
     Clock,
     ModelClient,
+    NoReviews,
     NoSurroundings,
     NoticeBoard,
     PromptSource,
     Recorder,
+    Reviews,
     Surroundings,
 )
 from agent_ls.loop.subscription import Subscription
@@ -89,6 +92,7 @@ class Session:
         restored: Restored | None = None,
         prompts: PromptSource | None = None,
         surroundings: Surroundings | None = None,
+        reviews: Reviews | None = None,
         before_end: Callable[[], object] = lambda: None,
         on_input: Callable[[str], object] = lambda text: None,
     ) -> None:
@@ -110,6 +114,7 @@ class Session:
             notices,
             prompts or BasePrompt(),
             surroundings or NoSurroundings(),
+            reviews or NoReviews(),
         )
         self._hub = EventHub(session_id, recorder, clock, known.last_seq)
         self._inbox = Inbox(known.steers, known.queue)
@@ -297,9 +302,15 @@ class Session:
         """Numbers, records and publishes an event; for those who know more of the session's world (ledger, desk)."""
         self.start()
         envelope = self._hub.emit(event)
-        if isinstance(event, ApprovalResolved) and self._state == "AWAITING_INPUT" and not self._stop:
+        if self._state == "AWAITING_INPUT" and not self._stop and self._goes_on(event):
             self._set_state("PROCESSING")
         return envelope
+
+    def _goes_on(self, event: RecordedEvent) -> bool:
+        """Whether this is what a suspended turn has waited for: an answer, or the last verdict."""
+        return isinstance(event, ApprovalResolved) or (
+            isinstance(event, HunkStateChanged) and not self._hub.asked
+        )
 
     def emit_delta(self, delta: Delta) -> None:
         self._hub.emit_delta(delta)
@@ -343,7 +354,7 @@ class Session:
         self._has_input = True
         self._inbox.release()  # its turn runs: what is queued follows it, as it would have
         self._hub.turn_id = suspended.turn_id
-        self._hub.ask_again(suspended.asked)
+        self._hub.ask_again(suspended.asked, suspended.proposed)
         self._set_state("AWAITING_INPUT")
 
     async def run(self) -> None:

@@ -28,7 +28,7 @@ from agent_ls.loop.inbox import Inbox
 from agent_ls.loop.loop_detection import calls_since_warning, detect_loop, signature, warning
 from agent_ls.loop.model_call import ModelCalls
 from agent_ls.loop.restored import Restored, Settlement, SuspendedCall
-from agent_ls.loop.seams import Clock, ModelClient, NoticeBoard, PromptSource, Recorder, Surroundings
+from agent_ls.loop.seams import Clock, ModelClient, NoticeBoard, PromptSource, Recorder, Reviews, Surroundings
 from agent_ls.loop.step import AnswerCalls, CallModel, Finish, Position, RunTools, cut_message, next_step
 from agent_ls.loop.terminals import Terminals
 from agent_ls.loop.tool_round import outcomes, run_round
@@ -51,6 +51,7 @@ class Ports:
     notices: NoticeBoard
     prompts: PromptSource
     surroundings: Surroundings
+    reviews: Reviews
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,7 @@ class TurnLoop:
             plan=restored.plan,
             shown=restored.shown,
             surroundings=ports.surroundings,
+            reviews=ports.reviews,
         )
 
     @property

@@ -98,38 +98,60 @@ def moved(sheet: Sheet, text: str | None) -> Sheet:
     return replace(sheet, current=lines, hunks=hunks)
 
 
+def stand_beside(path: str, hunks: Sequence[LedgerHunk], origin: str | None, text: str | None) -> Sheet:
+    """Stored proposals, whose places are known in the text `origin`, beside the file as it is now."""
+    lines = _lines(origin)
+    placed = tuple(
+        replace(hunk, base_start=hunk.start, base_end=hunk.end)
+        for hunk in sorted(hunks, key=lambda hunk: (hunk.start, hunk.end))
+    )
+    return moved(Sheet(path, lines, lines, placed), text)
+
+
+def whole_again(path: str, hunk: LedgerHunk, text: str | None) -> Sheet:
+    """The stored proposal of a file that is to be made or deleted."""
+    origin = None if hunk.what == "create" else hunk.base_lines
+    lines = _lines(text)
+    return Sheet(path, origin, lines, (_whole_beside(hunk, origin, lines),))
+
+
 def stand_again(
     path: str, hunks: Sequence[LedgerHunk], text: str | None, placed: Collection[str]
-) -> tuple[Sheet, tuple[LedgerHunk, ...]]:
+) -> tuple[tuple[Sheet, ...], tuple[LedgerHunk, ...]]:
     """Proposals of a call as they were stored, beside the file as it is now; and those that have no place any more.
 
     `placed`: hunks of which it is known that they stand where they were stored. Any other is where its lines occur
-    exactly once; where only the proposed ones do, it is kept; else it is stale, and nothing is guessed. One that has no
-    lines at all is `gone`: what is no text is not stored.
+    exactly once; where only the proposed ones do, it is kept; else it is stale, and stays so: nothing is guessed. One
+    that has no lines at all is `gone`: what is no text is not stored.
     """
     lines = _lines(text)
+    sheets: list[Sheet] = []
     standing: list[LedgerHunk] = []
+    stale: list[LedgerHunk] = []
     lost: list[LedgerHunk] = []
     for hunk in hunks:
-        found = _found_again(hunk, lines, is_placed=hunk.id in placed)
-        (standing if found.state in ("proposed", "kept") else lost).append(found)
+        if not hunk.base_lines and not hunk.agent_lines:
+            lost.append(replace(hunk, state="gone"))
+        elif hunk.what != "content":
+            sheets.append(whole_again(path, hunk, text))
+        else:
+            found = _found_again(hunk, lines, is_placed=hunk.id in placed)
+            (stale if found.state == "stale" else standing).append(found)
     standing.sort(key=lambda hunk: (hunk.start, hunk.end))
-    return Sheet(path, lines, lines, tuple(standing)), tuple(lost)
+    if standing:
+        sheets.append(Sheet(path, lines, lines, tuple(standing)))
+    if stale:  # without the text that they were made for, no text is one that they fit
+        sheets.append(Sheet(path, None, lines, tuple(stale)))
+    return tuple(sheets), tuple(lost)
 
 
 def _found_again(hunk: LedgerHunk, lines: Lines | None, *, is_placed: bool) -> LedgerHunk:
-    if not hunk.base_lines and not hunk.agent_lines:
-        return replace(hunk, state="gone")
-    if hunk.what != "content":
-        origin = None if hunk.what == "create" else hunk.base_lines
-        end = len(lines or ())
-        return replace(_whole_beside(hunk, origin, lines), base_start=0, base_end=end)
     if lines is None:
         return replace(hunk, state="stale")
     places = [hunk.start] if is_placed else _places(hunk.base_lines, lines)
     if len(places) == 1 and lines[places[0] : places[0] + len(hunk.base_lines)] == hunk.base_lines:
         start, end = places[0], places[0] + len(hunk.base_lines)
-        return replace(hunk, base_start=start, base_end=end, start=start, end=end)
+        return replace(hunk, state="proposed", base_start=start, base_end=end, start=start, end=end)
     return replace(hunk, state="kept" if len(_places(hunk.agent_lines, lines)) == 1 else "stale")
 
 

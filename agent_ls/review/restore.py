@@ -19,12 +19,19 @@ from agent_ls.text import split_lines
 class StoredHunk:
     """A hunk as it was stored last, with the lines that stood at it then.
 
-    `is_placed`: its place is that in the current text; it need not be looked for.
+    `is_placed`: its place is that in the current text; it need not be looked for. `is_beside`: it was proposed, and
+    stands beside the file, not in it.
     """
 
     hunk: LedgerHunk
     lines: Lines
     is_placed: bool = False
+    is_beside: bool = False
+
+    @property
+    def awaits(self) -> bool:
+        """It is not over."""
+        return self.hunk.state in ("proposed", "stale") if self.is_beside else self.hunk.is_open
 
 
 def restore(

@@ -36,10 +36,11 @@ from agent_ls.loop.events import (
 )
 from agent_ls.loop.ids import SteerId
 from agent_ls.loop.inbox import Input, Steer
+from agent_ls.loop.proposed import Proposed
 from agent_ls.loop.restored import Submitted
 from agent_ls.loop.titles import title_of
 from agent_ls.loop.turns import AssistantTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
-from agent_ls.store.journal import Intent, Standing
+from agent_ls.store.journal import Intent, Review, Standing
 
 
 @dataclass(slots=True)
@@ -74,7 +75,8 @@ class Fold:
     `ends` are those of that turn, without their outputs. `session_grants` and `turn_grants` are ids of rules that the
     user stored. `shown` has the digest of each file that the model has seen, by path.
     `intents` are those of calls that have not ended, `filed` the call and path of the changes that such calls have
-    told. `standings` are by path. `notices` are those that the model has not been told.
+    told. `standings` are by path. `notices` are those that the model has not been told. `reviews` are of calls that
+    have not ended, by call; `proposed` has their hunks that wait for a verdict.
     """
 
     turns: list[Turn] = field(default_factory=list)
@@ -108,6 +110,8 @@ class Fold:
     filed: set[tuple[str, str]] = field(default_factory=set)
     standings: dict[str, Standing] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
+    reviews: dict[str, Review] = field(default_factory=dict)
+    proposed: Proposed = field(default_factory=Proposed)
 
     def turn(self, turn: Turn) -> None:
         self.turns.append(turn)
@@ -156,7 +160,11 @@ class Fold:
     def stand(self, standing: Standing) -> None:
         self.standings[standing.path] = standing
 
+    def review(self, review: Review) -> None:
+        self.reviews[review.call_id] = review
+
     def event(self, envelope: Envelope) -> None:
+        self.proposed.follow(envelope.event)
         self.turn_id = envelope.turn_id or self.turn_id
         match envelope.event:
             case AssistantTextStart(part_id=part_id):
@@ -176,6 +184,7 @@ class Fold:
                 # What it changed has been told by now, and what it had not changed then, it never did.
                 self.intents = [intent for intent in self.intents if intent.call_id != end.call_id]
                 self.filed = {(call_id, path) for call_id, path in self.filed if call_id != end.call_id}
+                self.reviews.pop(end.call_id, None)
                 self.ends.append(replace(end, output=""))
                 if self.round:
                     self.round.ends[end.call_id] = end
@@ -259,4 +268,5 @@ class Fold:
         self.said.clear()
         self.outputs.clear()
         self.ends.clear()
+        self.reviews.clear()
         self.turn_grants.clear()

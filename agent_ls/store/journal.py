@@ -64,6 +64,35 @@ class Standing:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class ProposedFile:
+    """One file of what a call proposes. `before` and `after` name the blobs with its bytes, None: there is no file.
+
+    `mode_from` as in FileWrite.
+    """
+
+    path: str
+    before: str | None
+    after: str | None
+    mode_from: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What a call proposes before it is made, as the log knows it before anybody is shown it."""
+
+    call_id: str
+    turn_id: str
+    files: tuple[ProposedFile, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        files = [
+            {"path": it.path, "before": it.before, "after": it.after, "modeFrom": it.mode_from}
+            for it in self.files
+        ]
+        return {"callId": self.call_id, "turnId": self.turn_id, "files": files}
+
+
 def intent_from_json(raw: Mapping[str, Any]) -> Intent:
     """
     Raises:
@@ -87,6 +116,22 @@ def standing_from_json(raw: Mapping[str, Any]) -> Standing:
     """
     places = {str(id_): _place(at) for id_, at in raw["places"].items()}
     return Standing(str(raw["path"]), str(raw["text"]), places)
+
+
+def review_from_json(raw: Mapping[str, Any]) -> Review:
+    """
+    Raises:
+        KeyError, TypeError, ValueError: the record is not whole.
+    """
+    files = (
+        ProposedFile(str(it["path"]), _name(it["before"]), _name(it["after"]), str(it["modeFrom"]))
+        for it in raw["files"]
+    )
+    return Review(str(raw["callId"]), str(raw["turnId"]), tuple(files))
+
+
+def _name(raw: Any) -> str | None:
+    return None if raw is None else str(raw)
 
 
 def _place(raw: Any) -> Place:

@@ -2,7 +2,7 @@
 
 The first line is the header. Each other line is an object with one key, its kind: `event` (the codec's bytes),
 `turn`, `prompt`, `partial`, `config`, `intent` (a file is about to be written), `ledger` (where the hunks of a file
-stand), `notice` (what the model is to be told next). A reader skips kinds that it does not know, and drops a torn last
+stand), `review` (what a call proposes), `notice` (what the model is to be told next). A reader skips kinds that it does not know, and drops a torn last
 line.
 """
 
@@ -26,7 +26,7 @@ FILE_MODE = 0o600
 OPEN_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 RecordKind: TypeAlias = Literal[
-    "event", "turn", "prompt", "partial", "config", "intent", "ledger", "notice", "result", "shown"
+    "event", "turn", "prompt", "partial", "config", "intent", "ledger", "notice", "review", "result", "shown"
 ]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from agent_ls.loop import event_codec
 from agent_ls.store.errors import BadSessionError
 from agent_ls.store.fold import Fold
-from agent_ls.store.journal import intent_from_json, standing_from_json
+from agent_ls.store.journal import intent_from_json, review_from_json, standing_from_json
 from agent_ls.store.log import Header, parse_header
 from agent_ls.store.recorder import LATEST_KINDS
 from agent_ls.store.records import result_from_json, turn_from_json
@@ -130,6 +130,8 @@ class _Reading:
             self.fold.config.update(config)
         elif intent := record.get("intent"):
             self.fold.intents.append(intent_from_json(intent))
+        elif review := record.get("review"):
+            self.fold.review(review_from_json(review))
         elif standing := record.get("ledger"):
             self.fold.stand(standing_from_json(standing))
         elif isinstance(notice := record.get("notice"), str):

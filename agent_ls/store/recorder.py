@@ -14,7 +14,7 @@ from agent_ls.loop.emission import output_part
 from agent_ls.loop.events import AssistantTextEnd, Envelope, ProcessingEnd, ReasoningEnd, Title, ToolCallEnd
 from agent_ls.loop.turns import Turn
 from agent_ls.store.errors import UnknownOutputError
-from agent_ls.store.journal import Intent, Standing
+from agent_ls.store.journal import Intent, Review, Standing
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, SessionLog, event_record, make_private_folder, record
 from agent_ls.store.records import result_to_json, turn_to_json
 
@@ -96,6 +96,10 @@ class StoreRecorder:
     def intents(self, intents: Sequence[Intent]) -> None:
         """Files that are about to be written: said before, so that a kill in between loses no hunk."""
         self._log.append(*(record("intent", intent.to_json()) for intent in intents))
+
+    def review(self, review: Review) -> None:
+        """What a call proposes: said before it is shown, so that a resume can go on waiting for the verdicts."""
+        self._log.append(record("review", review.to_json()))
 
     def ledger(self, standing: Standing) -> None:
         """Where the session's hunks of a file stand now; a resume goes by the last of each path."""

@@ -1,13 +1,14 @@
 """What a resumed session must append so that a cut turn is whole: texts, results, ends (R3, R4).
 
-A turn that waited for a person is suspended: what is asked is asked still, its calls that ran end as interrupted, and
-those that had not begun stand. Any other turn that was cut ends as `interrupted`: its partial text is kept, each of its
-calls has a result. Nothing is started again by itself.
+A turn that waited for a person is suspended: what is asked is asked still, what is proposed waits still, its calls that
+ran end as interrupted, and those that had not begun stand. Any other turn that was cut ends as `interrupted`: its
+partial text is kept, each of its calls has a result. Nothing is started again by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from agent_ls.llm.messages import Message, Role, TextPart, ToolCallPart, ToolResultPart
 from agent_ls.llm.requests import FinishReason, Usage
@@ -41,19 +42,28 @@ CUT = "Interrupted: agent-ls ended before this call did. It may have had part of
 NEVER_RUN = "Not run: interrupted, agent-ls ended before this call began."
 
 
-def recover(stored: StoredSession, now: str, found: Sequence[RecordedEvent] = ()) -> Restored:
+def recover(
+    stored: StoredSession,
+    now: str,
+    found: Sequence[RecordedEvent] = (),
+    proposed: Mapping[str, str] = MappingProxyType({}),
+) -> Restored:
     """What the live session goes on with. `now` is the time of the turns that are added, ISO 8601.
 
     `found` is what only the files could tell of the cut turn; it comes before the ends of the calls that did it.
+    `proposed` has the call of each hunk that stands beside a file and waits for a verdict, by id.
     """
     fold = stored.fold
     asked = _asked(fold)
+    proposed = {id_: call_id for id_, call_id in proposed.items() if call_id in _running(fold)}
     call_ids = CallIds(fold.call_ids)
-    settled = list(_settled_calls(fold, fold.round, asked, call_ids)) if fold.round else []
+    settled = (
+        list(_settled_calls(fold, fold.round, asked, set(proposed.values()), call_ids)) if fold.round else []
+    )
     ends = (*_told(fold, asked), *found, *(event for _, added in settled for event in added))
     calls = tuple(call for call, _ in settled)
-    if fold.round and asked:
-        suspended = _suspended(fold, fold.round, calls, asked)
+    if fold.round and (asked or proposed):
+        suspended = _suspended(fold, fold.round, calls, asked, proposed)
         settlement = Settlement(fold.turn_id, ends)
     else:
         suspended = None
@@ -82,13 +92,22 @@ def recover(stored: StoredSession, now: str, found: Sequence[RecordedEvent] = ()
 
 def _asked(fold: Fold) -> dict[str, ApprovalRequested]:
     """What a person is asked, by the call that waits for the answer. Empty: the turn waited for nobody."""
-    round_ = fold.round
-    waiting = {start.call_id for start in round_.starts.values()} - round_.ends.keys() if round_ else set()
+    waiting = _running(fold)
     return {request.call_id: request for request in fold.approvals.values() if request.call_id in waiting}
 
 
+def _running(fold: Fold) -> set[str]:
+    """The calls of the last answer that have begun and not ended."""
+    round_ = fold.round
+    return {start.call_id for start in round_.starts.values()} - round_.ends.keys() if round_ else set()
+
+
 def _suspended(
-    fold: Fold, round_: Round, calls: tuple[SuspendedCall, ...], asked: Mapping[str, ApprovalRequested]
+    fold: Fold,
+    round_: Round,
+    calls: tuple[SuspendedCall, ...],
+    asked: Mapping[str, ApprovalRequested],
+    proposed: Mapping[str, str],
 ) -> Suspended:
     rounds = 0
     for turn in reversed(fold.turns):
@@ -96,7 +115,9 @@ def _suspended(
             break
         rounds += isinstance(turn, ToolResultsTurn)
     before = tuple(end for end in fold.ends if end.call_id not in round_.ends)
-    return Suspended(TurnId(fold.turn_id), round_.answer, calls, tuple(asked.values()), rounds, before)
+    return Suspended(
+        TurnId(fold.turn_id), round_.answer, calls, tuple(asked.values()), rounds, before, proposed
+    )
 
 
 def _said(fold: Fold, now: str) -> Iterator[AssistantTurn]:
@@ -144,7 +165,11 @@ def _ended(fold: Fold) -> tuple[RecordedEvent, ...]:
 
 
 def _settled_calls(
-    fold: Fold, round_: Round, asked: Mapping[str, ApprovalRequested], call_ids: CallIds
+    fold: Fold,
+    round_: Round,
+    asked: Mapping[str, ApprovalRequested],
+    reviewed: Collection[str],
+    call_ids: CallIds,
 ) -> Iterator[tuple[SuspendedCall, tuple[RecordedEvent, ...]]]:
     """Each call of the last answer as it stands now, and the events that it still lacks."""
     for index, call in enumerate(round_.answer.tool_calls):
@@ -156,12 +181,15 @@ def _settled_calls(
         elif call_id in asked:
             allowed = tuple(round_.allowed.get(call_id, ()))
             yield SuspendedCall(call_id, asked[call_id], allowed, round_.commands.get(call_id, "")), ()
+        elif call_id in reviewed:
+            allowed = tuple(round_.allowed.get(call_id, ()))
+            yield SuspendedCall(call_id, allowed=allowed, is_in_review=True), ()
         elif start:
             so_far = fold.outputs.get(output_part(call_id), "")
             text = f"{so_far}\n\n{CUT}" if so_far else CUT
             end = _end(call_id, call.name, text)
             yield SuspendedCall(call_id, ended=EndedCall(end, _result(call, text))), (end,)
-        elif asked:
+        elif asked or reviewed:
             yield SuspendedCall(call_id), ()
         else:
             summary = call_summary(call.name, call.arguments)

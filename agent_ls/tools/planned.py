@@ -31,6 +31,29 @@ def effect_of(changes: Sequence[FileChange], environment: ExecutionEnvironment) 
     return WriteEffect(tuple(planned)) if planned else NoEffect()
 
 
+def effect_of_writes(writes: Sequence[FileWrite], environment: ExecutionEnvironment) -> Effect:
+    """As `effect_of`, where only the writes are known by now. A deletion that others take their mode from is a move."""
+    by_path = {write.path: write for write in writes}
+    sources = {
+        write.mode_from
+        for write in writes
+        if write.mode_from in by_path and by_path[write.mode_from].content is None
+    }
+    changes = []
+    for write in writes:
+        if write.path in sources or write.content == write.base:
+            continue
+        if write.content is None:
+            changes.append(FileChange(write.path, "delete", write.base, None))
+        elif write.mode_from in sources:
+            moved = whole_file_change(write.path, by_path[write.mode_from].base, write.content)
+            move = replace(moved, action="move", moved_from=write.mode_from, overwritten=write.base)
+            changes.append(move)
+        else:
+            changes.append(whole_file_change(write.path, write.base, write.content))
+    return effect_of(changes, environment)
+
+
 async def commit(writes: Sequence[FileWrite], context: ToolContext) -> tuple[FileState, ...]:
     """Commits all of them in one call, and records what the model now knows of each file.
 
@@ -49,8 +72,11 @@ def as_decided(states: Sequence[FileState], context: ToolContext) -> ToolOutput 
 
     The model knows these files then: it is told what of them is other than before.
     """
-    if not any(state.note for state in states):
-        return None
+    return as_reviewed(states, context) if any(state.note for state in states) else None
+
+
+def as_reviewed(states: Sequence[FileState], context: ToolContext) -> ToolOutput:
+    """As `as_decided`, of a call of which an earlier process knew how it tells that all was made."""
     for state in states:
         if state.after is not None:
             context.reads.show(state.path, sha256(state.after), state.after)

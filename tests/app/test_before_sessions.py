@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 import anyio
 import pytest
 
-from agent_ls.app.proposal_notes import STILL_WAITS
 from agent_ls.app.settings import Settings
 from agent_ls.loop.events import (
     ApprovalRequested,
@@ -160,47 +159,6 @@ async def test_an_interrupt_drops_what_is_proposed(work: Path) -> None:
         assert talk.of(HunkStateChanged)[-1].hunks[0].state == "gone"
         assert bench.workbench.review.open_hunks() == {}
         assert (work / "a.txt").read_text() == LINES
-
-
-@pytest.mark.req("H6", "R4", "R5")
-async def test_proposals_stand_again_after_the_process_ended_and_the_model_is_told_the_verdict(
-    work: Path,
-) -> None:
-    async with running(work.parent, [[READ], [WHOLE]]) as bench:
-        talk = await bench.talk("ask", deny, review="before")
-        talk.live.session.submit("go")
-        first, last = await proposed(bench, talk)
-    (work / "a.txt").write_text(f"mine\n{LINES}")
-    async with running(work.parent, [text("done")]) as bench:
-        again = await bench.reopen(talk.session_id, deny)
-        hunks = [hunk for found in bench.workbench.review.open_hunks().values() for hunk in found]
-        assert [(hunk.id, hunk.state, hunk.start) for hunk in hunks] == [
-            (first.id, "proposed", 1),
-            (last.id, "proposed", 3),
-        ]
-        assert again.live.summary().review == "before"
-        assert await decide(bench, "keep", hunk_ids=[first.id]) == ["kept"]
-        assert await decide(bench, "undo", hunk_ids=[last.id]) == ["undone"]
-        assert (work / "a.txt").read_text() == "mine\nONE\nkeep\nlast\n"
-        await again.say("and now?")
-        told = "\n".join(bench.told())
-        assert STILL_WAITS in told and "1 made, 0 refused" in told and "0 made, 1 refused" in told
-
-
-@pytest.mark.req("R4", "R5")
-async def test_a_proposal_whose_place_is_gone_after_a_restart_is_stale_and_nothing_is_guessed(
-    work: Path,
-) -> None:
-    async with running(work.parent, [[READ], [WHOLE]]) as bench:
-        talk = await bench.talk("ask", deny, review="before")
-        talk.live.session.submit("go")
-        first, last = await proposed(bench, talk)
-    (work / "a.txt").write_text("ONE\nkeep\nrewritten\n")
-    async with running(work.parent, [text("done")]) as bench:
-        again = await bench.reopen(talk.session_id, deny)
-        assert bench.workbench.review.open_hunks() == {}
-        states = {hunk.id: hunk.state for event in again.of(HunkStateChanged) for hunk in event.hunks}
-        assert states == {first.id: "kept", last.id: "stale"}
 
 
 @pytest.mark.req("H6")

@@ -30,6 +30,9 @@ class SilentJournal:
     async def announce(self, changes: Any, attribution: Attribution) -> None:
         return None
 
+    async def propose(self, writes: Any, attribution: Attribution) -> None:
+        return None
+
 
 class ToldHost(FakeEditorHost):
     """An editor whose documents are told to the desk as the server's host tells them."""

@@ -1,0 +1,379 @@
+"""A call that waits for verdicts outlives its process: its hunks stand again, and the last verdict goes on (R4, H6)."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import anyio
+import pytest
+
+from agent_ls.loop.events import (
+    ApprovalRequested,
+    Hunk,
+    HunkStateChanged,
+    ProcessingEnd,
+    SessionEnd,
+    StateChanged,
+    ToolCallEnd,
+    ToolCallStart,
+)
+from tests.support.fake_provider import CallTool, Piece, problem_of, text, tool_call
+from tests.support.workbench import DEADLINE_S, Bench, Talk, deny, running, wait
+
+pytestmark = [pytest.mark.anyio, pytest.mark.req("R4", "H6")]
+
+Script: TypeAlias = Sequence[Piece | Sequence[Piece]]
+
+hows = pytest.mark.parametrize("how", ["ended", "killed"])
+
+
+def call(name: str, **arguments: Any) -> CallTool:
+    return tool_call(name, json.dumps(arguments), id=f"c-{name}")
+
+
+READ = call("read_file", file_path="a.txt")
+WHOLE = call("write_file", file_path="a.txt", content="ONE\nkeep\nLAST\n")
+PATCH = "*** Begin Patch\n{}\n*** End Patch\n"
+
+
+def patch(*lines: str) -> CallTool:
+    return call("shell", command="apply_patch <<'EOF'\n" + PATCH.format("\n".join(lines)) + "EOF")
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir(parents=True)
+    (folder / "a.txt").write_text("one\nkeep\nlast\n")
+    return folder
+
+
+def hunks_of(bench: Bench) -> list[Hunk]:
+    return [hunk for hunks in bench.workbench.review.open_hunks().values() for hunk in hunks]
+
+
+async def decide(bench: Bench, verdict: Any, **how: Any) -> None:
+    with anyio.fail_after(DEADLINE_S):
+        _, refused = await bench.workbench.review.review(verdict=verdict, **how)
+    assert not refused
+
+
+@dataclass
+class Left:
+    """What an earlier process left: its session, its log, and the hunks that waited."""
+
+    session_id: str
+    state: Path
+    hunks: list[Hunk]
+
+    async def reopened(self, bench: Bench, *, is_waiting: bool = True) -> Talk:
+        talk = await bench.reopen(self.session_id, wait)
+        await anyio.wait_all_tasks_blocked()
+        assert bench.model.requests == [], "nothing is started again by itself"
+        assert talk.live.session.state == ("AWAITING_INPUT" if is_waiting else "IDLE")
+        return talk
+
+
+async def left(
+    folder: Path,
+    script: Script,
+    how: str = "killed",
+    *,
+    arrange: Callable[[Bench, Talk], Awaitable[None]] | None = None,
+) -> Left:
+    """A process that ends, or is killed, when something proposed waits."""
+    state = folder / "state"
+    async with running(folder, script) as bench:
+        talk = await bench.talk("ask", wait, review="before")
+        talk.live.session.submit("go")
+        await talk.until("hunk_state")
+        await anyio.wait_all_tasks_blocked()
+        if arrange:
+            await arrange(bench, talk)
+        hunks = hunks_of(bench)
+        if how == "killed":
+            state = shutil.copytree(state, folder / "left-behind", dirs_exist_ok=True)
+    if how == "ended":
+        assert talk.of(SessionEnd)[-1] == SessionEnd("CLOSED", "suspended")
+        assert talk.of(ProcessingEnd) == []
+    return Left(talk.session_id, state, hunks)
+
+
+def check(bench: Bench, talk: Talk) -> None:
+    """What holds after any turn that went on."""
+    assert {problem_of(request.messages) for request in bench.model.requests} <= {""}
+    starts = [start.call_id for start in talk.of(ToolCallStart)]
+    assert sorted(starts) == sorted(end.call_id for end in talk.of(ToolCallEnd))
+    seqs = [envelope.seq for envelope in talk.envelopes]
+    assert seqs == list(range(1, len(seqs) + 1))
+    assert hunks_of(bench) == []
+
+
+@hows
+async def test_call_waits_again_and_the_last_verdict_goes_on_with_the_turn(how: str, work: Path) -> None:
+    waiting = await left(work.parent, [[READ], [WHOLE]], how)
+    async with running(work.parent, [text("done")], state=waiting.state) as bench:
+        talk = await waiting.reopened(bench)
+        assert hunks_of(bench) == waiting.hunks
+        first, last = waiting.hunks
+        await decide(bench, "keep", hunk_ids=[first.id])
+        assert talk.live.session.state == "AWAITING_INPUT"
+        await decide(bench, "undo", hunk_ids=[last.id], comment="leave it")
+        await talk.until("processing_end")
+        check(bench, talk)
+        assert (work / "a.txt").read_text() == "ONE\nkeep\nlast\n"
+        told = bench.results()[-1].content
+        assert "kept 1 of its 2 parts" in told and "leave it" in told and "+ONE" in told
+        assert not any("Review:" in words for words in bench.told()), "told once, by the result"
+        assert talk.of(ProcessingEnd) == [ProcessingEnd("completed")]
+        states = [event.state for event in talk.of(StateChanged) if event.state != "CLOSED"]
+        assert states == ["PROCESSING", "AWAITING_INPUT", "PROCESSING", "IDLE"]
+
+
+@hows
+async def test_verdicts_of_three_processes_are_told_together(how: str, work: Path) -> None:
+    (work / "a.txt").write_text("one\nx\ntwo\ny\nthree\n")
+    write = call("write_file", file_path="a.txt", content="ONE\nx\nTWO\ny\nTHREE\n")
+
+    async def keep_first(bench: Bench, talk: Talk) -> None:
+        await decide(bench, "keep", hunk_ids=[hunks_of(bench)[0].id], replacement="Eins\n")
+
+    waiting = await left(work.parent, [[READ], [write]], how, arrange=keep_first)
+    async with running(work.parent, [], state=waiting.state) as bench:
+        talk = await waiting.reopened(bench)
+        second, third = hunks_of(bench)
+        await decide(bench, "undo", hunk_ids=[second.id], comment="no")
+        if how == "killed":
+            waiting.state = shutil.copytree(waiting.state, work.parent / "left-again")
+    (work / "a.txt").write_text("mine\n" + (work / "a.txt").read_text())
+    async with running(work.parent, [text("done")], state=waiting.state) as bench:
+        talk = await waiting.reopened(bench)
+        assert [(hunk.id, hunk.start) for hunk in hunks_of(bench)] == [(third.id, 5)]
+        await decide(bench, "keep", hunk_ids=[third.id])
+        await talk.until("processing_end")
+        check(bench, talk)
+        assert (work / "a.txt").read_text() == "mine\nEins\nx\ntwo\ny\nTHREE\n"
+        told = bench.results()[-1].content
+        assert "kept 2 of its 3 parts" in told
+        assert "Eins" in told and "The user says: no" in told and "+THREE" in told and "-one" in told
+
+
+async def test_kept_whole_after_a_restart_is_told_as_made(work: Path) -> None:
+    waiting = await left(work.parent, [[READ], [WHOLE]])
+    async with running(work.parent, [text("done")], state=waiting.state) as bench:
+        talk = await waiting.reopened(bench)
+        await decide(bench, "keep", session_id=waiting.session_id)
+        await talk.until("processing_end")
+        check(bench, talk)
+        assert bench.results()[-1].content == "a.txt: changed as you proposed."
+        assert talk.of(ProcessingEnd) == [ProcessingEnd("completed")]
+
+
+async def test_typing_while_no_process_ran_moves_what_is_proposed_even_where_lines_repeat(work: Path) -> None:
+    (work / "a.txt").write_text("same\nsame\nsame\n")
+    write = call("write_file", file_path="a.txt", content="same\nother\nsame\n")
+    waiting = await left(work.parent, [[READ], [write]])
+    (work / "a.txt").write_text("mine\nsame\nsame\nsame\n")
+    async with running(work.parent, [text("done")], state=waiting.state) as bench:
+        talk = await waiting.reopened(bench)
+        assert [(hunk.state, hunk.start) for hunk in hunks_of(bench)] == [("proposed", 2)]
+        await decide(bench, "keep", session_id=waiting.session_id)
+        await talk.until("processing_end")
+        check(bench, talk)
+    assert (work / "a.txt").read_text() == "mine\nsame\nother\nsame\n"
+
+
+async def test_proposal_whose_place_is_gone_is_stale_waits_on_and_is_never_written(work: Path) -> None:
+    waiting = await left(work.parent, [[READ], [WHOLE]])
+    (work / "a.txt").write_text("ONE\nkeep\nrewritten\n")
+    async with running(work.parent, [text("done")], state=waiting.state) as bench:
+        talk = await waiting.reopened(bench)
+        first, last = waiting.hunks
+        assert [(hunk.id, hunk.state) for hunk in hunks_of(bench)] == [(last.id, "stale")]
+        states = {hunk.id: hunk.state for event in talk.of(HunkStateChanged) for hunk in event.hunks}
+        assert states == {first.id: "kept", last.id: "stale"}
+        _, refused = await bench.workbench.review.review(verdict="keep", hunk_ids=[last.id])
+        assert "rewritten" in refused[0][1]
+        assert (work / "a.txt").read_text() == "ONE\nkeep\nrewritten\n"
+        await decide(bench, "undo", hunk_ids=[last.id])
+        await talk.until("processing_end")
+        check(bench, talk)
+
+
+async def test_change_that_the_user_made_himself_meanwhile_ends_the_turn_and_is_told(work: Path) -> None:
+    waiting = await left(work.parent, [[READ], [WHOLE]])
+    (work / "a.txt").write_text("ONE\nkeep\nLAST\n")
+    async with running(work.parent, [text("done")], state=waiting.state) as bench:
+        talk = await waiting.reopened(bench, is_waiting=False)
+        assert talk.of(ProcessingEnd) == [ProcessingEnd("interrupted")]
+        await talk.say("and now?")
+        check(bench, talk)
+        assert bench.results()[-1].is_error
+
+
+async def test_verdicts_that_were_all_in_when_it_was_killed_are_told_and_nothing_starts_again(
+    work: Path,
+) -> None:
+    state = work.parent / "state"
+    async with running(work.parent, [[READ], [WHOLE], text("done")]) as bench:
+        talk = await bench.talk("ask", wait, review="before")
+        talk.live.session.submit("go")
+        await talk.until("hunk_state")
+        await anyio.wait_all_tasks_blocked()
+        await decide(bench, "undo", session_id=talk.session_id, comment="not so")
+        state = shutil.copytree(state, work.parent / "left-behind")
+    async with running(work.parent, [text("I see")], state=state) as bench:
+        talk = await Left(talk.session_id, state, []).reopened(bench, is_waiting=False)
+        await talk.say("and now?")
+        check(bench, talk)
+        assert "not so" in "\n".join(bench.told())
+
+
+@hows
+async def test_what_is_no_text_stands_again_and_is_made_when_it_is_kept(how: str, work: Path) -> None:
+    blob = b"\x00\x01old"
+    (work / "p.bin").write_bytes(blob)
+    remove = patch("*** Delete File: p.bin", "*** Add File: new.txt", "+made")
+    waiting = await left(work.parent, [[remove]], how)
+    assert len(waiting.hunks) == 2
+    async with running(work.parent, [text("done")], state=waiting.state) as bench:
+        talk = await waiting.reopened(bench)
+        assert sorted(hunk.what for hunk in hunks_of(bench)) == ["create", "delete"]
+        assert (work / "p.bin").read_bytes() == blob
+        await decide(bench, "keep", session_id=waiting.session_id)
+        await talk.until("processing_end")
+        check(bench, talk)
+    assert not (work / "p.bin").exists()
+    assert (work / "new.txt").read_text() == "made\n"
+
+
+async def test_what_is_no_text_and_was_changed_meanwhile_is_left_alone(work: Path) -> None:
+    (work / "p.bin").write_bytes(b"\x00\x01old")
+    waiting = await left(work.parent, [[patch("*** Delete File: p.bin")]])
+    (work / "p.bin").write_bytes(b"\x00\x01new")
+    async with running(work.parent, [text("done")], state=waiting.state) as bench:
+        talk = await waiting.reopened(bench)
+        _, refused = await bench.workbench.review.review(verdict="keep", session_id=waiting.session_id)
+        assert "was rewritten" in refused[0][1] and "undo" in refused[0][1]
+        assert (work / "p.bin").read_bytes() == b"\x00\x01new"
+        await decide(bench, "undo", session_id=waiting.session_id)
+        await talk.until("processing_end")
+        check(bench, talk)
+
+
+@hows
+async def test_move_that_is_kept_after_a_restart_keeps_its_permission_bits_and_is_whole(
+    how: str, work: Path
+) -> None:
+    (work / "run.sh").write_text("#!/bin/sh\nold\n")
+    (work / "run.sh").chmod(0o755)
+    move = patch("*** Update File: run.sh", "*** Move to: bin/go.sh", "@@", "-old", "+new")
+    waiting = await left(work.parent, [[move]], how)
+    async with running(work.parent, [text("done")], state=waiting.state) as bench:
+        talk = await waiting.reopened(bench)
+        await decide(bench, "keep", hunk_ids=[hunks_of(bench)[0].id])
+        await talk.until("processing_end")
+        check(bench, talk)
+    assert not (work / "run.sh").exists()
+    assert (work / "bin/go.sh").read_text() == "#!/bin/sh\nnew\n"
+    assert (work / "bin/go.sh").stat().st_mode & 0o777 == 0o755
+
+
+async def test_text_in_another_encoding_is_written_in_it_after_a_restart(work: Path) -> None:
+    (work / "a.txt").write_bytes("é one\nkeep\n".encode("latin-1"))
+    change = patch("*** Update File: a.txt", "@@", "-keep", "+kept")
+    waiting = await left(work.parent, [[change]])
+    async with running(work.parent, [text("done")], state=waiting.state) as bench:
+        talk = await waiting.reopened(bench)
+        await decide(bench, "keep", session_id=waiting.session_id)
+        await talk.until("processing_end")
+        check(bench, talk)
+    assert (work / "a.txt").read_bytes() == "é one\nkept\n".encode("latin-1")
+
+
+@pytest.mark.req("X8")
+async def test_mode_of_the_moment_is_asked_first(work: Path) -> None:
+    waiting = await left(work.parent, [[READ], [WHOLE]])
+    log = next(waiting.state.rglob("log.jsonl"))
+    with log.open("ab") as file:
+        file.write(b'{"config":{"mode":"plan"}}\n')
+    async with running(work.parent, [text("done")], state=waiting.state) as bench:
+        talk = await bench.reopen(waiting.session_id, wait)
+        await talk.until("processing_end")
+        check(bench, talk)
+        assert "plan mode" in bench.results()[-1].content
+    assert (work / "a.txt").read_text() == "one\nkeep\nlast\n"
+
+
+@pytest.mark.req("X6")
+async def test_path_that_leads_elsewhere_by_now_is_asked_about_first(work: Path) -> None:
+    waiting = await left(work.parent, [[READ], [WHOLE]])
+    outside = work.parent / "outside.txt"
+    outside.write_text((work / "a.txt").read_text())
+    (work / "a.txt").unlink()
+    (work / "a.txt").symlink_to(outside)
+    async with running(work.parent, [text("done")], state=waiting.state) as bench:
+        talk = await waiting.reopened(bench)
+        await talk.until("approval_requested")
+        (request,) = talk.of(ApprovalRequested)
+        assert "outside the workspace" in request.reason
+        talk.live.desk.answer(request.request_id, deny(request))
+        await talk.until("processing_end")
+        check(bench, talk)
+    assert outside.read_text() == "one\nkeep\nlast\n"
+
+
+@pytest.mark.req("H2", "L16")
+@pytest.mark.parametrize("at_once", [True, False], ids=["at once", "later"])
+@pytest.mark.parametrize("stop", ["interrupt", "abort"])
+async def test_stop_drops_what_waits(stop: str, at_once: bool, work: Path) -> None:
+    waiting = await left(work.parent, [[READ], [WHOLE]])
+    async with running(work.parent, [text("I see.")], state=waiting.state) as bench:
+        talk = await bench.reopen(waiting.session_id, wait)
+        if not at_once:
+            await anyio.wait_all_tasks_blocked()
+        getattr(talk.live.session, stop)()
+        with anyio.fail_after(DEADLINE_S):
+            if stop == "abort":
+                await talk.live.ended.wait()
+            else:
+                await talk.until("processing_end")
+        again = await bench.reopen(waiting.session_id, wait)
+        assert again.live.session.state == "IDLE"
+        check(bench, again)
+        await again.say("go on")
+        check(bench, again)
+        assert bench.results()[-1].is_error
+    assert (work / "a.txt").read_text() == "one\nkeep\nlast\n"
+
+
+async def test_calls_of_the_round_that_had_not_begun_begin_after_the_verdict(work: Path) -> None:
+    (work / "b.txt").write_text("two\n")
+    other = tool_call(
+        "edit_file", json.dumps({"file_path": "b.txt", "old_string": "two", "new_string": "TWO"}), id="c-2"
+    )
+    read_other = tool_call("read_file", json.dumps({"file_path": "b.txt"}), id="c-r")
+    waiting = await left(work.parent, [[READ, read_other], [WHOLE, other]])
+    async with running(work.parent, [text("done")], state=waiting.state) as bench:
+        talk = await waiting.reopened(bench)
+        assert {hunk.call_id for hunk in hunks_of(bench)} == {"c-write_file"}
+        await decide(bench, "keep", session_id=waiting.session_id)
+        with anyio.fail_after(DEADLINE_S):
+            while {hunk.call_id for hunk in hunks_of(bench)} != {"c-2"}:
+                await talk.until("hunk_state", len(talk.of(HunkStateChanged)) + 1)
+        await decide(bench, "keep", session_id=waiting.session_id)
+        await talk.until("processing_end")
+        check(bench, talk)
+    assert (work / "b.txt").read_text() == "TWO\n"
+
+
+async def test_deleting_a_session_does_not_make_what_it_proposes(work: Path) -> None:
+    waiting = await left(work.parent, [[READ], [WHOLE]])
+    async with running(work.parent, [], state=waiting.state) as bench:
+        await bench.workbench.delete_session(waiting.session_id, force=True)
+    assert (work / "a.txt").read_text() == "one\nkeep\nlast\n"
