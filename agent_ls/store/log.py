@@ -2,8 +2,8 @@
 
 The first line is the header. Each other line is an object with one key, its kind: `event` (the codec's bytes),
 `turn`, `prompt`, `partial`, `config`, `intent` (a file is about to be written), `ledger` (where the hunks of a file
-stand), `review` (what a call proposes), `notice` (what the model is to be told next). A reader skips kinds that it does not know, and drops a torn last
-line.
+stand), `review` (what a call proposes), `notice` (what the model is to be told next). A reader skips kinds that it does
+not know, and drops a torn last line.
 """
 
 from __future__ import annotations
