@@ -156,6 +156,39 @@ def test_a_session_of_work_goes_as_a_user_expects_and_survives_a_reload(tmp_path
     assert KEY.encode() not in stored
 
 
+@pytest.mark.req("H6", "H9", "H12")
+def test_proposals_are_decided_first_and_sessions_are_kept_as_things(tmp_path: Path) -> None:
+    project = tmp_path / "store"
+    project.mkdir()
+    (project / "stock.py").write_text(STOCK)
+    script: list[Any] = [
+        [ToolCall("read_file", {"file_path": "stock.py"})],
+        [edit("sum(list(stock.values()))", "sum(stock.values())")],
+        "It is tidy.",
+        [edit("[name for name in stock]", "list(stock)")],
+        "As you like.",
+        "Now it has its unit.",
+    ]
+    with AnthropicServer(script, key=KEY) as server:
+        vscode.play(
+            "keeping.mjs",
+            project,
+            machine={
+                "agentLs.command": [str(Path(sys.executable).parent / "agent-ls")],
+                "agentLs.provider": "anthropic",
+                "agentLs.providers": {"anthropic": {"baseUrl": server.base_url}},
+                "agentLs.review": "before",
+            },
+            env={"AGENT_LS_STATE_DIR": str(tmp_path / "state"), "ANTHROPIC_API_KEY": KEY},
+        )
+        bodies = [ANTHROPIC.said(request.body) for request in server.requests]
+
+    assert "As you like." not in str(bodies[4]) and "refused" in bodies[4][-1][1]
+    assert "the unit is missing" in str(bodies[5])
+    told = (project / "told.md").read_text()
+    assert "Tidy the names." in told and "As you like." in told
+
+
 def wait_for_text(folder: Path, text: str) -> None:
     """Until a file below holds it."""
     deadline = time.monotonic() + 30

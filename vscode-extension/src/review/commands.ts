@@ -26,7 +26,7 @@ export class ReviewFace implements vscode.Disposable {
     const ownText = new OwnText(sessions);
     const tree = new ChangesTree(extension.workspaceState, store, sessions);
     this.actions = actions;
-    this.parts = [comments, ownText, tree, new SideTexts(store, (uri) => client.textOf(uri)), new Decorations(store), new HunkLenses(store)];
+    this.parts = [comments, comparison, ownText, tree, new SideTexts(store, (uri) => client.textOf(uri)), new Decorations(store), new HunkLenses(store)];
 
     const comment = async (argument?: unknown) => {
       const hunk = actions.hunk(argument);

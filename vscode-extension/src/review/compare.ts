@@ -5,6 +5,7 @@ import type { Hunk } from "../items";
 import { files, ofFile } from "./model";
 import { sideUri } from "./sides";
 import type { ReviewStore } from "./store";
+import { fileOfSide } from "./texts";
 
 interface Sides {
   readonly left: vscode.Uri;
@@ -24,8 +25,17 @@ function sidesOf(uri: string, hunks: readonly Hunk[]): Sides {
   return { left: whole === "create" ? nothing : sideUri("base", uri), right: whole === "delete" ? nothing : file, what: "agent's changes" };
 }
 
-export class Comparison {
-  constructor(private readonly store: ReviewStore) {}
+/** The file that a tab compares with its accepted or proposed text. */
+function comparedIn({ input }: vscode.Tab): string | undefined {
+  return input instanceof vscode.TabInputTextDiff ? fileOfSide(input.original) ?? fileOfSide(input.modified) : undefined;
+}
+
+export class Comparison implements vscode.Disposable {
+  private readonly subscription: vscode.Disposable;
+
+  constructor(private readonly store: ReviewStore) {
+    this.subscription = store.onDidChange((uris) => { this.closeDecided(uris); });
+  }
 
   /** One file, at the hunk when one is given. Without a file: that of the editor in front. */
   async file(uri = this.inFront(), hunk?: Hunk): Promise<void> {
@@ -48,6 +58,18 @@ export class Comparison {
     });
     if (each.length === 0) void vscode.window.setStatusBarMessage("agent-ls: no change of the agent waits", 4000);
     else await vscode.commands.executeCommand("vscode.changes", "agent-ls: changes to review", each);
+  }
+
+  dispose(): void {
+    this.subscription.dispose();
+  }
+
+  /** All is decided: both sides are equal, and there is nothing to see. Nothing that is unsaved is closed. */
+  private closeDecided(uris: readonly string[]): void {
+    const decided = uris.filter((uri) => ofFile(this.store.hunks, uri).length === 0);
+    const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+    const idle = tabs.filter((tab) => !tab.isDirty && decided.includes(comparedIn(tab) ?? ""));
+    if (idle.length > 0) void vscode.window.tabGroups.close(idle, true);
   }
 
   private inFront(): string | undefined {
