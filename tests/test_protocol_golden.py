@@ -24,6 +24,7 @@ RESULTS: dict[str, type[protocol.Wire]] = {
     "agent/queue": protocol.Empty,
     "agent/rename": protocol.SessionResult,
     "agent/fork": protocol.SessionResult,
+    "agent/revert": protocol.RevertResult,
     "agent/closeSession": protocol.Empty,
     "agent/deleteSession": protocol.Empty,
     "agent/export": protocol.ExportResult,

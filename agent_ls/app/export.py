@@ -15,6 +15,7 @@ from agent_ls.loop.items import (
     Item,
     Notice,
     RetriedCall,
+    RollBack,
     Said,
     SteerMessage,
     ToolUse,
@@ -79,6 +80,8 @@ def _item(body: Body, timestamp: str) -> Iterator[str]:
             yield f"*Tried again ({attempt}):* {_words(text)}"
         case Notice(level=level, text=text, hint=hint):
             yield f"**{level.capitalize()}:** {_words(text)}{f' ({_words(hint)})' if hint else ''}"
+        case RollBack(event=event):
+            yield f"*Rolled back: {len(event.turns)} turns, {len(event.files)} files*"
         case TurnEnd(reason=reason, files=files):
             yield f"*End of the turn: {reason}*"
             if files:

@@ -66,7 +66,7 @@ class LiveSession:
         self.ended = anyio.Event()
         """Set when the last line is in the log and the session may be opened again."""
         self._notices = notices
-        self._stored = stored
+        self.stored = stored
 
     def emit(self, event: RecordedEvent) -> object:
         return self.session.emit(event)
@@ -85,10 +85,10 @@ class LiveSession:
         self._notices.post(text)
 
     def stand(self, standing: Standing) -> None:
-        self._stored.opened.recorder.ledger(standing)
+        self.stored.opened.recorder.ledger(standing)
 
     def summary(self) -> SessionSummary:
-        session, header = self.session, self._stored.header
+        session, header = self.session, self.stored.header
         return SessionSummary(
             id=session.id,
             title=self.title,
@@ -100,7 +100,7 @@ class LiveSession:
             review=self.desk.review,
             workspace_folder=header.workspace_folder,
             created=header.created,
-            updated=self._stored.updated,
+            updated=self.stored.updated,
             last_seq=session.last_seq,
             is_walkthrough=session.profile.id == "walkthrough",
         )
@@ -117,20 +117,20 @@ class LiveSession:
     @property
     def folder(self) -> Path:
         """Where its log lies."""
-        return self._stored.opened.folder
+        return self.stored.opened.folder
 
     @property
     def latest(self) -> Mapping[str, bytes]:
         """The newest event of each kind that only ever replaces the one before (store/recorder.py), encoded."""
-        return self._stored.opened.recorder.latest
+        return self.stored.opened.recorder.latest
 
     def events_since(self, seq: int, last: int | None = None) -> Sequence[bytes]:
         """Encoded recorded events with a higher number, up to `last` (None: the newest). Blocks: for a thread."""
-        return pages.events_between(self._stored.path, seq, last)
+        return pages.events_between(self.stored.path, seq, last)
 
     def snapshot(self, last: int, limit: int) -> Page:
         """The newest items as they were after the event number `last`. Blocks: for a thread."""
-        return pages.snapshot(self._stored.path, last, limit)
+        return pages.snapshot(self.stored.path, last, limit)
 
     async def configure(
         self,
@@ -167,7 +167,7 @@ class LiveSession:
 
     def remember(self) -> None:
         """Puts the settings into the log, for a resume to find."""
-        self._stored.remember(
+        self.stored.remember(
             {
                 "provider": self.session.profile.id,
                 "model": self.session.profile.model,

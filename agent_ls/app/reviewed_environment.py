@@ -22,6 +22,10 @@ class Journal(Protocol):
         """Told before a change is shown that waits for verdicts: it is to wait on after a kill. Must not raise."""
         ...
 
+    async def changed(self, states: Sequence[FileState], attribution: Attribution) -> None:
+        """Told what was written (nothing, when it failed), before anything is waited for. Must not raise."""
+        ...
+
 
 class ReviewedEnvironment(ForwardingEnvironment):
     """Open documents are told by the editor host as they change; this tells of all other files.
@@ -50,11 +54,15 @@ class ReviewedEnvironment(ForwardingEnvironment):
         meant = [self._meant(write) for write in writes]
         await self._journal.announce(meant, attribution)
         links = links_of([replace(write, path=self._absolute(write.path)) for write in writes])
+        states: Sequence[FileState] = ()
         with self._desk.writing([state.path for state in meant], links):
-            states = await self.inner.commit(writes, attribution)
-            # No await in between: what is written is told, also when the call is cancelled by now.
-            for state in states:
-                self._desk.committed(state, attribution)
+            try:
+                states = await self.inner.commit(writes, attribution)
+                # No await in between: what is written is told, also when the call is cancelled by now.
+                for state in states:
+                    self._desk.committed(state, attribution)
+            finally:
+                await self._journal.changed(states, attribution)
         return states
 
     async def apply(
@@ -67,7 +75,12 @@ class ReviewedEnvironment(ForwardingEnvironment):
         meant = [self._meant(write) for write in writes]
         await self._journal.announce(meant, attribution)
         with self._desk.writing([state.path for state in meant]):
-            return await (through or self.inner).commit(writes, attribution)
+            states: Sequence[FileState] = ()
+            try:
+                states = await (through or self.inner).commit(writes, attribution)
+            finally:
+                await self._journal.changed(states, attribution)
+            return states
 
     def _meant(self, write: FileWrite) -> FileState:
         return FileState(self._absolute(write.path), write.base, write.content)

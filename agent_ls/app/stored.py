@@ -11,15 +11,17 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from agent_ls.environments.base import Attribution, FileState, FileWrite
-from agent_ls.store.journal import Intent, ProposedFile, Review, fingerprint
+from agent_ls.environments.base import Attribution, FileState, FileWrite, sha256
+from agent_ls.store.journal import Intent, ProposedFile, Review, Written, fingerprint
 from agent_ls.store.layout import log_path
 from agent_ls.store.log import Header
 from agent_ls.store.sessions import OpenSession
 from agent_ls.text import looks_binary
 
 PREIMAGE_MAX_BYTES = 1024 * 1024
-"""Of a larger file, and of one that is no text, only the hashes are kept."""
+"""A larger file, and one that is no text, is not looked at for hunks after a kill."""
+KEPT_MAX_BYTES = 16 * 1024 * 1024
+"""What a file held before a change is kept for a roll back up to here (X10)."""
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +33,7 @@ class SessionFiles:
         self.opened = opened
         self.header = header
         self.path: Path = log_path(opened.folder)
+        self._announced: dict[str, list[tuple[FileState, Written]]] = {}
 
     @property
     def updated(self) -> str:
@@ -76,23 +79,68 @@ class SessionFiles:
     def _blob(self, data: bytes | None) -> str | None:
         return None if data is None else self.opened.keep(data)
 
+    async def changed(self, states: Sequence[FileState], attribution: Attribution) -> None:
+        """ADAPTER Journal: what was written, for a roll back; nothing, if the write failed.
+
+        The record stands before anything is waited for.
+        """
+        changed = [state for state in states if state.before != state.after]
+        announced = self._announced.pop(attribution.call_id, ())
+        as_announced = {state.path: written for state, written in announced if state in changed}
+        records = [as_announced.get(it.path) or _written(it, attribution) for it in changed]
+        if records:
+            self.opened.recorder.changes(records)
+        # An editor may have made another content of it, by carrying the change over what was typed meanwhile.
+        others = [state for state in changed if state.path not in as_announced]
+        if others:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(self.keep_all, others, limiter=anyio.CapacityLimiter(1))
+
+    def keep_all(self, states: Sequence[FileState]) -> None:
+        """Blocks. Of a large file only what it held before: the content after it is wanted for merging alone."""
+        for state in states:
+            self._keep(state.before, KEPT_MAX_BYTES)
+            self._keep(state.after, PREIMAGE_MAX_BYTES)
+
+    def _keep(self, data: bytes | None, max_bytes: int) -> bool:
+        if data is None or len(data) > max_bytes:
+            return False
+        try:
+            self.opened.keep(data)
+        except (
+            OSError
+        ) as error:  # a full disk must not stop the write: what is lost is a hunk, or a roll back
+            log.warning("what a file held before a change cannot be kept: %s", error)
+            return False
+        return True
+
     def _intent(self, change: FileState, attribution: Attribution) -> Intent:
         """Blocks."""
+        is_kept = self._keep(change.before, KEPT_MAX_BYTES)
+        self._keep(change.after, PREIMAGE_MAX_BYTES)
+        written = _written(change, attribution)
+        self._announced.setdefault(attribution.call_id, []).append((change, written))
         return Intent(
             path=change.path,
             call_id=attribution.call_id,
             turn_id=attribution.turn_id,
             before=fingerprint(change.before),
             after=fingerprint(change.after),
-            preimage=self._preimage(change.before),
+            preimage=written.before if is_kept and _may_have_hunks(change.before) else "",
             pid=os.getpid(),
         )
 
-    def _preimage(self, data: bytes | None) -> str:
-        if data is None or len(data) > PREIMAGE_MAX_BYTES or looks_binary(data):
-            return ""
-        try:
-            return self.opened.keep(data)
-        except OSError as error:  # a full disk must not stop the write: what is lost is a hunk after a kill
-            log.warning("what a file held before a change cannot be kept: %s", error)
-            return ""
+
+def _may_have_hunks(data: bytes | None) -> bool:
+    return data is not None and len(data) <= PREIMAGE_MAX_BYTES and not looks_binary(data)
+
+
+def _written(state: FileState, who: Attribution) -> Written:
+    return Written(
+        state.path, who.call_id, who.turn_id, content_name(state.before), content_name(state.after)
+    )
+
+
+def content_name(data: bytes | None) -> str:
+    """The name of a content as records have it; "" for no file."""
+    return "" if data is None else sha256(data)

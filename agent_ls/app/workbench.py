@@ -38,6 +38,7 @@ from agent_ls.app.prompts import SessionPrompts
 from agent_ls.app.resumed_reviews import ResumedReviews
 from agent_ls.app.review_desk import ReviewDesk
 from agent_ls.app.reviewed_environment import ReviewedEnvironment
+from agent_ls.app.rolling_back import RolledBack, Wanted, roll_back
 from agent_ls.app.settings import Settings
 from agent_ls.app.store_errors import STATE_VARIABLE, store_errors
 from agent_ls.app.stored import SessionFiles
@@ -422,6 +423,16 @@ class Workbench:
             header = replace(source.header, session_id=new, created=self._clock.now(), title=title)
             await anyio.to_thread.run_sync(self._store.fork, session_id, header, at_turn)
         return await self.open_session(new)
+
+    async def revert(self, session_id: str, wanted: Wanted) -> tuple[LiveSession, RolledBack]:
+        """Takes a session, open or stored, back to what it was before an input (X10).
+
+        Raises:
+            UnknownSessionError, BadChoiceError (no such turn), AppError. loop.errors.SessionError: a turn runs.
+        """
+        live = await self.open_session(session_id)
+        with store_errors(session_id):
+            return live, await roll_back(live, self.review, wanted)
 
     async def close_session(self, session_id: str) -> None:
         """Returns when it may be opened again, by whomever.

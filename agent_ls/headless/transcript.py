@@ -34,6 +34,7 @@ from agent_ls.loop.events import (
     ProcessingEnd,
     ReasoningEnd,
     Retry,
+    Reverted,
     SessionStart,
     SteeringInjected,
     SteeringQueued,
@@ -155,6 +156,10 @@ class Transcript:
                 self._warn(f"{message} Trying again in {seconds(delay_ms)} ({attempt}).")
             case Warning(message=message) | LoopDetection(message=message) | TurnLimit(message=message):
                 self._warn(message)
+            case Reverted(turns=turns, files=files):
+                self._gap()
+                restored = sum(file.state == "restored" for file in files)
+                self._dim(f"rolled back: {len(turns)} input(s), {restored} of {len(files)} file(s)")
             case Error(message=message, hint=hint):
                 self._gap()
                 self._write(f"{self._style.red}error: {plain(message)}{self._style.end}\n")

@@ -19,6 +19,8 @@ class SessionClosedError(SessionError):
 
 
 class SessionBusyError(SessionError):
+    hint = "wait until it is idle, or interrupt its turn"
+
     def __init__(self, session_id: str) -> None:
         super().__init__(f"Session {session_id} is working. Wait, steer it, or queue the message.")
 

@@ -354,6 +354,32 @@ class Error:
 
 
 @dataclass(frozen=True, slots=True)
+class RevertedFile:
+    """`conflict` and `unknown` files were left as they are."""
+
+    path: str
+    action: Literal["create", "modify", "delete"]
+    state: Literal["restored", "conflict", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reverted:
+    """The session was taken back to before the input of turn `at_turn_id`, or to before another roll back (X10).
+
+    `revert_id` names this one in its place. `turns` are out of the conversation since, `restored_turns` are in it
+    again. `conversation` False: only files were.
+    """
+
+    kind: ClassVar[str] = "reverted"
+    revert_id: str
+    at_turn_id: str
+    conversation: bool
+    turns: tuple[str, ...] = ()
+    restored_turns: tuple[str, ...] = ()
+    files: tuple[RevertedFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Title:
     kind: ClassVar[str] = "title"
     title: str
@@ -388,6 +414,7 @@ RecordedEvent: TypeAlias = (
     | Retry
     | Warning
     | Error
+    | Reverted
     | Title
 )
 

@@ -26,6 +26,7 @@ from agent_ls.loop.events import (
     ReasoningEnd,
     ReasoningStart,
     Retry,
+    Reverted,
     SteeringInjected,
     SteeringQueued,
     SteeringRemoved,
@@ -130,8 +131,23 @@ class TurnEnd:
     files: tuple[FileSum, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class RollBack:
+    kind: ClassVar[str] = "reverted"
+    event: Reverted
+
+
 Body: TypeAlias = (
-    UserMessage | SteerMessage | Said | ToolUse | ChangedFile | AskedApproval | RetriedCall | Notice | TurnEnd
+    UserMessage
+    | SteerMessage
+    | Said
+    | ToolUse
+    | ChangedFile
+    | AskedApproval
+    | RetriedCall
+    | Notice
+    | TurnEnd
+    | RollBack
 )
 
 
@@ -237,6 +253,8 @@ class ItemFold:
                 return Notice("info", text)
             case Error() as error:
                 return Notice("error", error.message, error.hint)
+            case Reverted() as reverted:
+                return RollBack(reverted)
             case ProcessingEnd(reason=reason):
                 files, self._files = tuple(self._files.values()), {}
                 return TurnEnd(reason, files)
@@ -315,6 +333,8 @@ def _body(body: Body) -> Mapping[str, Any]:
             return {"level": level, "text": text, **({"hint": hint} if hint else {})}
         case TurnEnd(reason=reason, files=files):
             return {"reason": reason, "files": [_file_sum(file) for file in files]}
+        case RollBack(event=event):
+            return event_codec.payload(event)
 
 
 def _tool(body: ToolUse) -> dict[str, Any]:
@@ -356,6 +376,7 @@ _BEGINNINGS = (
     LoopDetection,
     TurnLimit,
     Error,
+    Reverted,
     ProcessingEnd,
 )
 

@@ -8,7 +8,8 @@ session is CLOSED.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Literal, TypeAlias
 
 import anyio
@@ -31,6 +32,7 @@ from agent_ls.loop.events import (
     PlanChanged,
     ProcessingEnd,
     RecordedEvent,
+    Reverted,
     SessionEnd,
     SessionStart,
     State,
@@ -60,7 +62,7 @@ from agent_ls.loop.seams import (
 from agent_ls.loop.subscription import Subscription
 from agent_ls.loop.terminals import Terminals
 from agent_ls.loop.turn_loop import Ports, TurnLoop
-from agent_ls.loop.turns import UserTurn
+from agent_ls.loop.turns import Turn, UserTurn
 from agent_ls.profiles.base import ProviderProfile
 
 logger = logging.getLogger(__name__)
@@ -129,6 +131,7 @@ class Session:
         self._has_started = False
         self._has_input = False
         self._is_closing = False
+        self._is_held = False
         self._stop: Literal["interrupted", "aborted"] | None = None
         self._end_reason: EndReason = "completed"
         self._scope: anyio.CancelScope | None = None
@@ -208,7 +211,7 @@ class Session:
             return known
         self._demand_open()
         item = Input(text, tuple(images), client_key)
-        if self._state == "IDLE":
+        if self._state == "IDLE" and not self._is_held:
             self._inbox.release()
             answer = Submitted(turn_id=self._begin(item))
             self._wake.set()
@@ -295,6 +298,30 @@ class Session:
         if not self.is_busy:
             return "now"
         return "nextTurn" if profile is not None else "nextCall"
+
+    @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Nothing begins while this is held: what is sent meanwhile is queued, and begins afterwards.
+
+        Raises:
+            SessionBusyError: a turn runs, or somebody else holds it. SessionClosedError.
+        """
+        self._demand_open()
+        if self.is_busy or self._is_held:
+            raise SessionBusyError(self.id)
+        self._is_held = True
+        try:
+            yield
+        finally:
+            self._is_held = False
+            self._wake.set()
+
+    def go_back(self, turns: Sequence[Turn], plan: PlanChanged | None, event: Reverted) -> None:
+        """The conversation is this one now (X10); `event` tells of it. To be called while `at_rest` is held."""
+        self.emit(event)
+        if plan != self.plan:
+            self.emit(plan or PlanChanged("", ()))
+        self._loop.go_back(turns, plan)
 
     # --- what it tells
 
@@ -436,7 +463,7 @@ class Session:
         return turn_id
 
     def _maybe_begin_next(self) -> bool:
-        if self._stop or self._is_closing or not self._inbox.has_next:
+        if self._stop or self._is_closing or self._is_held or not self._inbox.has_next:
             return False
         self._begin(self._inbox.pop())
         self._hub.emit(self._inbox.changed())  # afterwards: a crash between the two must not lose the input

@@ -141,6 +141,12 @@ class TurnLoop:
             self._hub.emit(event)
         self._hub.turn_id = ""
 
+    def go_back(self, turns: Sequence[Turn], plan: PlanChanged | None) -> None:
+        """The history is this one from now on. What the model was shown of files, and what was spent, stays."""
+        self.history = History(turns)
+        self._signatures = calls_since_warning(turns)
+        self._dispatcher.plan = plan
+
     def keep_prompt(self, profile: ProviderProfile) -> None:
         """The restored prompt was made for this profile: the next request sends the same bytes."""
         if self._prompt.text:

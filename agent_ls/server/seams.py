@@ -17,6 +17,7 @@ from agent_ls.server.protocol import Mode, ReviewSetting, State
 
 if TYPE_CHECKING:
     from agent_ls.app.models import ModelChoice, ProviderChoice
+    from agent_ls.app.rolling_back import RolledBack, Wanted
 
 AppliesFrom: TypeAlias = Literal["now", "nextCall", "nextTurn"]
 
@@ -257,6 +258,13 @@ class Bench(Protocol):
         """
         Raises:
             UnknownSessionError, BadChoiceError: no such turn, or it has not ended.
+        """
+        ...
+
+    async def revert(self, session_id: str, wanted: Wanted) -> tuple[Live, RolledBack]:
+        """
+        Raises:
+            UnknownSessionError, BadChoiceError: no such turn. loop.errors.SessionBusyError: a turn runs.
         """
         ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 from pydantic.alias_generators import to_camel
@@ -17,8 +17,11 @@ from agent_ls.loop.session import Session
 from agent_ls.server import protocol as wire, to_lsp
 from agent_ls.server.seams import Summary
 
+if TYPE_CHECKING:
+    from agent_ls.app.rolling_back import RolledFile
+
 # The codec's envelope begins like this, and only these kinds name files that an editor may show.
-_NAMES_FILES = re.compile(rb'\{"sessionId":"[^"]*","seq":\d+,"kind":"(?:file_change|hunk_state)"')
+_NAMES_FILES = re.compile(rb'\{"sessionId":"[^"]*","seq":\d+,"kind":"(?:file_change|hunk_state|reverted)"')
 
 # The bytes `"path":"` are always the name of a member: a quote inside of a JSON string has a backslash before it.
 _PATH = re.compile(rb'"path":("(?:[^"\\]|\\.)*")')
@@ -33,7 +36,7 @@ def items(found: Sequence[Item]) -> bytes:
     """A list of items as clients get it, with `uri` beside each `path` where the item names files."""
     plain = [items_codec.to_json(item) for item in found]
     for item in plain:
-        if item["kind"] in ("file", "end"):
+        if item["kind"] in ("file", "end", "reverted"):
             _add_uris(item)
     return _dumped(plain)
 
@@ -103,6 +106,18 @@ def hunk(hunk: Hunk) -> wire.HunkInfo:
         old_lines=hunk.base_lines,
         new_lines=hunk.lines,
         link=hunk.link or None,
+    )
+
+
+def revert_file(file: RolledFile) -> wire.RevertFile:
+    return wire.RevertFile(
+        path=file.path,
+        uri=to_lsp.uri(file.path),
+        action=file.action,
+        state=file.state,
+        diff=file.diff,
+        reason=file.reason,
+        conflicts=tuple(wire.RevertConflict(start=it.start, end=it.end, reason=it.reason) for it in file.at),
     )
 
 

@@ -21,6 +21,7 @@ from agent_ls.loop.events import (
     QueueChanged,
     ReasoningEnd,
     ReasoningStart,
+    Reverted,
     SessionEnd,
     SessionStart,
     SteeringInjected,
@@ -40,6 +41,7 @@ from agent_ls.loop.proposed import Proposed
 from agent_ls.loop.restored import Submitted
 from agent_ls.loop.titles import title_of
 from agent_ls.loop.turns import AssistantTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
+from agent_ls.store.checkpoints import Checkpoint, checkpoint
 from agent_ls.store.journal import Intent, Review, Standing
 
 
@@ -77,6 +79,8 @@ class Fold:
     `intents` are those of calls that have not ended, `filed` the call and path of the changes that such calls have
     told. `standings` are by path. `notices` are those that the model has not been told. `reviews` are of calls that
     have not ended, by call; `proposed` has their hunks that wait for a verdict.
+    `checkpoints` are by the id of the turn that came next, or of the roll back; `turn_ids` are those of the inputs in
+    `turns`.
     """
 
     turns: list[Turn] = field(default_factory=list)
@@ -112,6 +116,8 @@ class Fold:
     notices: list[str] = field(default_factory=list)
     reviews: dict[str, Review] = field(default_factory=dict)
     proposed: Proposed = field(default_factory=Proposed)
+    checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
+    turn_ids: list[str] = field(default_factory=list)
 
     def turn(self, turn: Turn) -> None:
         self.turns.append(turn)
@@ -212,12 +218,15 @@ class Fold:
                 self.plan = plan
             case Title(title=title):
                 self.title = title
+            case Reverted() as reverted:
+                self._go_back(reverted)
             case _:
                 self._message(envelope)
 
     def _message(self, envelope: Envelope) -> None:
         match envelope.event:
-            case UserInput(client_key=key, queued_id=queued_id):
+            case UserInput(text=text, client_key=key, queued_id=queued_id):
+                self._mark_input(envelope.turn_id, text)
                 self.untold_input = None
                 self.begun.add(queued_id)
                 self._answer(
@@ -237,6 +246,20 @@ class Fold:
                 self.untold_steers = [steer for steer in self.untold_steers if steer.id != steer_id]
             case _:
                 pass
+
+    def _mark_input(self, turn_id: str, text: str) -> None:
+        place = len(self.turns)
+        while place > 0 and not isinstance(self.turns[place - 1], UserTurn):
+            place -= 1
+        before = max(place - 1, 0)
+        self.checkpoints[turn_id] = checkpoint(self.turns, before, self.turn_ids, self.plan, text)
+        self.turn_ids.append(turn_id)
+
+    def _go_back(self, reverted: Reverted) -> None:
+        now = checkpoint(self.turns, len(self.turns), self.turn_ids, self.plan)
+        self.checkpoints[reverted.revert_id] = now
+        if reverted.conversation and (then := self.checkpoints.get(reverted.at_turn_id)):
+            self.turns, self.turn_ids, self.plan = then.turns, then.turn_ids, then.plan
 
     def _decided(self, resolved: ApprovalResolved) -> None:
         request = self.approvals.pop(resolved.request_id, None)

@@ -77,6 +77,8 @@ def _cut(records: list[dict[str, Any]], at_turn: str) -> int:
         elif event.get("kind") == "processing_end" and running:
             ends[running] = place + 1
             running = ""
+        elif event.get("kind") == "reverted":
+            ends[event["data"].get("revertId", "")] = place + 1
     wanted = at_turn or next(reversed(ends), "")
     if wanted not in ends:
         raise UnknownTurnError(at_turn)
@@ -106,7 +108,7 @@ def _missing_end(kept: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Of a turn that a follow-up came behind, the session was told no end."""
     events = [item["event"] for item in kept if "event" in item]
     last = events[-1] if events else {}
-    if last.get("kind") == "processing_end":
+    if last.get("kind") in ("processing_end", "reverted", "plan"):
         return []
     head = {"sessionId": "", "seq": 0}
     rest = {"timestamp": last.get("timestamp", ""), "turnId": last.get("turnId", "")}

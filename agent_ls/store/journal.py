@@ -49,6 +49,37 @@ class Intent:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """A file that was written in the session's name: what a roll back takes back (X10).
+
+    `before` and `after` are the hashes of its content, "" for no file: the names of blobs, where they were kept.
+    """
+
+    path: str
+    call_id: str
+    turn_id: str
+    before: str
+    after: str
+
+    def to_json(self) -> dict[str, str]:
+        return {
+            "path": self.path,
+            "callId": self.call_id,
+            "turnId": self.turn_id,
+            "before": self.before,
+            "after": self.after,
+        }
+
+
+def written_from_json(raw: Mapping[str, Any]) -> Written:
+    """
+    Raises:
+        KeyError, TypeError, ValueError: the record is not whole.
+    """
+    return Written(*(str(raw[name]) for name in ("path", "callId", "turnId", "before", "after")))
+
+
+@dataclass(frozen=True, slots=True)
 class Standing:
     """Where the hunks of a file stood when its text had the fingerprint `text`: place by hunk id."""
 

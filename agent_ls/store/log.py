@@ -1,9 +1,9 @@
 """A session's log: append-only JSON lines, written so that kill -9 at any point leaves a readable file (R3).
 
 The first line is the header. Each other line is an object with one key, its kind: `event` (the codec's bytes),
-`turn`, `prompt`, `partial`, `config`, `intent` (a file is about to be written), `ledger` (where the hunks of a file
-stand), `review` (what a call proposes), `notice` (what the model is to be told next). A reader skips kinds that it does
-not know, and drops a torn last line.
+`turn`, `prompt`, `partial`, `config`, `intent` (a file is about to be written), `change` (what it held before and
+after that), `ledger` (where the hunks of a file stand), `review` (what a call proposes), `notice` (what the model is to
+be told next). A reader skips kinds that it does not know, and drops a torn last line.
 """
 
 from __future__ import annotations
@@ -26,7 +26,18 @@ FILE_MODE = 0o600
 OPEN_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 RecordKind: TypeAlias = Literal[
-    "event", "turn", "prompt", "partial", "config", "intent", "ledger", "notice", "review", "result", "shown"
+    "event",
+    "turn",
+    "prompt",
+    "partial",
+    "config",
+    "intent",
+    "ledger",
+    "notice",
+    "review",
+    "result",
+    "shown",
+    "change",
 ]
 
 

@@ -14,7 +14,7 @@ from agent_ls.loop.emission import output_part
 from agent_ls.loop.events import AssistantTextEnd, Envelope, ProcessingEnd, ReasoningEnd, Title, ToolCallEnd
 from agent_ls.loop.turns import Turn
 from agent_ls.store.errors import UnknownOutputError
-from agent_ls.store.journal import Intent, Review, Standing
+from agent_ls.store.journal import Intent, Review, Standing, Written
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, SessionLog, event_record, make_private_folder, record
 from agent_ls.store.records import result_to_json, turn_to_json
 
@@ -100,6 +100,10 @@ class StoreRecorder:
     def review(self, review: Review) -> None:
         """What a call proposes: said before it is shown, so that a resume can go on waiting for the verdicts."""
         self._log.append(record("review", review.to_json()))
+
+    def changes(self, changes: Sequence[Written]) -> None:
+        """Files that were written: what a roll back goes by."""
+        self._log.append(*(record("change", change.to_json()) for change in changes))
 
     def ledger(self, standing: Standing) -> None:
         """Where the session's hunks of a file stand now; a resume goes by the last of each path."""

@@ -192,4 +192,14 @@ def test_ends_of_what_began_before_the_fold_did_are_let_go() -> None:
 def test_every_class_of_item_has_a_kind_of_its_own() -> None:
     kinds = [body.kind for body in get_args(items.Body) if body is not items.Said]
 
-    assert sorted(kinds) == ["approval", "end", "file", "notice", "retry", "steer", "tool", "user"]
+    assert sorted(kinds) == [
+        "approval",
+        "end",
+        "file",
+        "notice",
+        "retry",
+        "reverted",
+        "steer",
+        "tool",
+        "user",
+    ]

@@ -33,6 +33,9 @@ class SilentJournal:
     async def propose(self, writes: Any, attribution: Attribution) -> None:
         return None
 
+    async def changed(self, states: Any, attribution: Attribution) -> None:
+        return None
+
 
 class ToldHost(FakeEditorHost):
     """An editor whose documents are told to the desk as the server's host tells them."""

@@ -89,6 +89,14 @@ export interface EventData {
   queue: { readonly items: readonly QueuedData[] };
   turn_limit: Message;
   loop_detection: Message;
+  reverted: {
+    readonly revertId: string;
+    readonly atTurnId: string;
+    readonly conversation: boolean;
+    readonly turns: readonly string[];
+    readonly restoredTurns: readonly string[];
+    readonly files: readonly { readonly path: string; readonly uri?: string; readonly action: FileAction; readonly state: string }[];
+  };
   warning: Message;
   error: Message & { readonly hint: string };
   retry: Message & { readonly attempt: number; readonly delayMs: number };

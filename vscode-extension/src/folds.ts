@@ -134,6 +134,7 @@ export const folds: Folds = {
   },
   turn_limit: (s, data, seq) => { notice(s, "warn", data.message, "", itemId(seq)); },
   loop_detection: (s, data, seq) => { notice(s, "warn", data.message, "", itemId(seq)); },
+  reverted: (s, _data, seq) => { notice(s, "info", "Rolled back.", "", itemId(seq)); },
   warning: (s, data, seq) => { notice(s, "warn", data.message, "", itemId(seq)); },
   error: (s, data, seq) => { notice(s, "error", data.message, data.hint, itemId(seq)); },
   retry(s, data, seq) {

@@ -6,6 +6,7 @@ from agent_ls.loop.titles import plain
 from agent_ls.server import protocol as wire, to_wire
 from agent_ls.server.context import Context
 from agent_ls.server.errors import InvalidParamsError
+from agent_ls.server.features.review import file_path
 from agent_ls.server.rpc import route
 
 
@@ -21,6 +22,22 @@ async def rename(context: Context, params: wire.Rename) -> wire.SessionResult:
 async def fork(context: Context, params: wire.Fork) -> wire.SessionResult:
     live = await context.bench.fork(params.session_id, params.at_turn_id or "")
     return wire.SessionResult(session=context.session_info(live))
+
+
+async def revert(context: Context, params: wire.Revert) -> wire.RevertResult:
+    from agent_ls.app.rolling_back import Wanted  # used seldom, and not by start-up
+
+    paths = None if params.uris is None else frozenset(file_path(uri, params.method) for uri in params.uris)
+    wanted = Wanted(params.at_turn_id, params.conversation, params.files, paths, params.force)
+    live, done = await context.bench.revert(params.session_id, wanted)
+    return wire.RevertResult(
+        session=context.session_info(live),
+        revert_id=done.revert_id,
+        input_text=done.input_text,
+        turns=done.turns,
+        restored_turns=done.restored_turns,
+        files=tuple(to_wire.revert_file(file) for file in done.files),
+    )
 
 
 async def close_session(context: Context, params: wire.CloseSession) -> wire.Empty:
@@ -46,6 +63,7 @@ async def output(context: Context, params: wire.Output) -> wire.OutputResult:
 ROUTES = (
     route(wire.Rename, rename),
     route(wire.Fork, fork),
+    route(wire.Revert, revert),
     route(wire.CloseSession, close_session),
     route(wire.DeleteSession, delete_session),
     route(wire.Export, export),

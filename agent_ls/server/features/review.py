@@ -57,7 +57,7 @@ def _decided_before(live: Live, request_id: str) -> wire.ApproveResult | None:
 
 
 async def hunks(context: Context, params: wire.Hunks) -> wire.HunksResult:
-    path = _path(params.uri, params.method) if params.uri else None
+    path = file_path(params.uri, params.method) if params.uri else None
     found = pending_hunks(context, session_id=params.session_id, path=path, turn_id=params.turn_id)
     return wire.HunksResult(files=found)
 
@@ -88,7 +88,7 @@ async def review(context: Context, params: wire.Review) -> wire.ReviewResult:
     changed, refused = await context.bench.review.review(
         verdict=params.verdict,
         hunk_ids=params.hunk_ids,
-        path=_path(params.uri, params.method) if params.uri else None,
+        path=file_path(params.uri, params.method) if params.uri else None,
         turn_id=params.turn_id,
         session_id=params.session_id,
         comment=params.comment or "",
@@ -102,7 +102,7 @@ async def review(context: Context, params: wire.Review) -> wire.ReviewResult:
     )
 
 
-def _path(uri: str, method: str) -> str:
+def file_path(uri: str, method: str) -> str:
     if path := maybe_path(uri):
         return path
     raise InvalidParamsError(method, f"uri: {uri} is no file")

@@ -159,6 +159,51 @@ class Fork(Params):
     at_turn_id: str | None = None
 
 
+class Revert(Params):
+    """Takes a session back to what it was before the input of a turn, or before another roll back (its `revertId`).
+
+    `files`: preview changes nothing, and tells what restore would do; keep leaves them. `uris`: only these files.
+    """
+
+    method: ClassVar[str] = "agent/revert"
+    session_id: str
+    client_key: str
+    at_turn_id: str
+    conversation: bool = True
+    files: Literal["restore", "keep", "preview"] = "restore"
+    uris: tuple[str, ...] | None = None
+    force: bool = False
+
+
+class RevertConflict(Wire):
+    """Lines [start, end) of the current text, from 0, that are not as the agent left them."""
+
+    start: int
+    end: int
+    reason: str
+
+
+class RevertFile(Wire):
+    """What a roll back does, or would do, to a file; `conflict` and `unknown` ones are left as they are."""
+
+    path: str
+    uri: str
+    action: Literal["create", "modify", "delete"]
+    state: Literal["planned", "restored", "conflict", "unknown"]
+    diff: str = ""
+    reason: str = ""
+    conflicts: tuple[RevertConflict, ...] = ()
+
+
+class RevertResult(Wire):
+    session: SessionInfo
+    revert_id: str
+    input_text: str
+    turns: tuple[str, ...]
+    restored_turns: tuple[str, ...]
+    files: tuple[RevertFile, ...]
+
+
 class CloseSession(Params):
     """Ends the session here; it stays stored."""
 

@@ -1,0 +1,118 @@
+"""What a session was before each of its inputs, and which files were written since: read from a log (X10).
+
+No content is looked at here. Who reads a log must call this in a thread.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agent_ls.loop.events import FileChange, PlanChanged, Reverted, UserInput
+from agent_ls.loop.turns import Turn
+from agent_ls.store import pages
+from agent_ls.store.errors import UnknownTurnError
+from agent_ls.store.journal import Written, written_from_json
+
+_CHANGE = b'{"change":'
+_MARKS = (b'"kind":"user_input"', b'"kind":"reverted"', b'"kind":"file_change"')
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A conversation at one moment. `turn_ids` are those of its inputs; `text` is the input that came next.
+
+    Lists of a log only ever grow, or are replaced by others: a list and how long it was then is all there is to keep.
+    """
+
+    _turns: list[Turn]
+    _count: int
+    _turn_ids: list[str]
+    _inputs: int
+    plan: PlanChanged | None
+    text: str = ""
+
+    @property
+    def turns(self) -> list[Turn]:
+        return self._turns[: self._count]
+
+    @property
+    def turn_ids(self) -> list[str]:
+        return self._turn_ids[: self._inputs]
+
+
+def checkpoint(
+    turns: list[Turn], before: int, turn_ids: list[str], plan: PlanChanged | None, text: str = ""
+) -> Checkpoint:
+    """Of the conversation before the turn at the place `before`."""
+    return Checkpoint(turns, before, turn_ids, len(turn_ids), plan, text)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSince:
+    """By path, oldest first. `untold` are paths of changes whose contents no record names."""
+
+    files: dict[str, list[Written]] = field(default_factory=dict)
+    untold: set[str] = field(default_factory=set)
+
+
+def written_since(path: Path, at_turn: str) -> WrittenSince:
+    """What was written since the input of this turn, or since this roll back.
+
+    Raises:
+        UnknownTurnError. OSError.
+    """
+    found = WrittenSince()
+    told: set[tuple[str, str]] = set()
+    events: list[FileChange] = []
+    has_begun = False
+    with pages.open_part(path) as log:
+        for line in log.forward(0):
+            if not line.startswith(_CHANGE):
+                match _maybe_mark(line):
+                    case (turn_id, None):
+                        has_begun = has_begun or turn_id == at_turn
+                    case (_, FileChange() as change) if has_begun:
+                        events.append(change)
+            elif (written := _maybe_written(line)) and (has_begun or written.turn_id == at_turn):
+                found.files.setdefault(written.path, []).append(written)
+                told.add((written.call_id, written.path))
+    if not has_begun:
+        raise UnknownTurnError(at_turn)
+    named = {path for _, path in told}
+    found.untold.update(
+        event.path for event in events if (event.call_id, event.path) not in told and event.path not in named
+    )
+    return found
+
+
+def _maybe_mark(line: bytes) -> tuple[str, FileChange | None] | None:
+    """Where a turn or a roll back begins, or a change of a file."""
+    if not any(mark in line[:300] for mark in _MARKS):
+        return None
+    envelope = pages.maybe_event(line)
+    match envelope.event if envelope else None:
+        case UserInput():
+            return (envelope.turn_id if envelope else "", None)
+        case Reverted(revert_id=revert_id):
+            return (revert_id, None)
+        case FileChange() as change:
+            return ("", change)
+        case _:
+            return None
+
+
+def _maybe_written(line: bytes) -> Written | None:
+    try:
+        raw: Any = json.loads(line)
+        return written_from_json(raw["change"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def difference(before: Sequence[str], after: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What is in the first alone, and what is in the second alone."""
+    return tuple(it for it in before if it not in after), tuple(it for it in after if it not in before)
