@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import logging
 import os
 import signal
@@ -155,19 +156,24 @@ def run(backend: Backend, connection: Connection) -> int:
 
 
 class _Reading:
-    """Carries what the reading thread gets over to the event loop."""
+    """Carries what the reading thread gets over to the event loop.
+
+    It is worked on in the server's context, not in the empty one of the thread: where the package sniffio is installed,
+    anyio reads there what runs the loop, and a callback without that could start no task.
+    """
 
     def __init__(self, server: AgentServer, loop: asyncio.AbstractEventLoop) -> None:
         self._server = server
         self._loop = loop
+        self._context = contextvars.copy_context()
 
     def message(self, body: bytes) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed: we are ending
-            self._loop.call_soon_threadsafe(self.on_message, body)
+            self._loop.call_soon_threadsafe(self.on_message, body, context=self._context)
 
     def ended(self, problem: str) -> None:
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._on_end, problem)
+            self._loop.call_soon_threadsafe(self._on_end, problem, context=self._context)
 
     def on_message(self, body: bytes, *, is_answered: bool = False) -> None:
         try:
