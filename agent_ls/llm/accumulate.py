@@ -11,6 +11,7 @@ from agent_ls.llm.messages import (
     OpaquePart,
     ReasoningPart,
     Role,
+    SearchPart,
     TextPart,
     ToolCallPart,
 )
@@ -102,6 +103,8 @@ class Accumulator:
             raw=self._finish.raw,
         )
 
-    def _end(self, index: int, part: TextPart | ReasoningPart | ToolCallPart | OpaquePart) -> None:
+    def _end(
+        self, index: int, part: TextPart | ReasoningPart | ToolCallPart | OpaquePart | SearchPart
+    ) -> None:
         self._open.pop(index, None)
         self._parts[index] = part

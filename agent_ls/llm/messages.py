@@ -37,9 +37,30 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """A place that words come from: a page of the web by its `url`, or a document of the request, which only `title`
+    names."""
+
+    url: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """What the characters from `start` to `end` of a text (code points, the end is left out) rest on. `quote` are words
+    of the source, where the provider tells them."""
+
+    source: Source
+    start: int
+    end: int
+    quote: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TextPart:
     text: str
     origin: Origin | None = None
+    citations: tuple[Citation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +137,18 @@ class OpaquePart:
     origin: Origin
 
 
+@dataclass(frozen=True, slots=True)
+class SearchPart:
+    """A search that the provider itself made while it answered, or what it found; replayed as an OpaquePart is.
+
+    Some providers tell the two apart: then there are two parts, one with the queries, one with the sources.
+    """
+
+    queries: tuple[str, ...]
+    sources: tuple[Source, ...]
+    origin: Origin
+
+
 ContentPart: TypeAlias = (
     TextPart
     | ImagePart
@@ -125,6 +158,7 @@ ContentPart: TypeAlias = (
     | ToolCallPart
     | ToolResultPart
     | OpaquePart
+    | SearchPart
 )
 
 
@@ -142,6 +176,11 @@ class Message:
     def reasoning(self) -> str:
         """All readable reasoning joined."""
         return "".join(part.text for part in self.parts if isinstance(part, ReasoningPart))
+
+    @property
+    def searches(self) -> tuple[SearchPart, ...]:
+        """What the provider searched for and found."""
+        return tuple(part for part in self.parts if isinstance(part, SearchPart))
 
     @property
     def tool_calls(self) -> tuple[ToolCallPart, ...]:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from agent_ls.llm.messages import JsonObject, OpaquePart, ReasoningPart, TextPart, ToolCallPart
+from agent_ls.llm.messages import JsonObject, OpaquePart, ReasoningPart, SearchPart, TextPart, ToolCallPart
 from agent_ls.llm.requests import FinishReason, RateLimit, Response, Usage
 
 
@@ -83,10 +83,10 @@ class ToolCallEnd:
 
 @dataclass(frozen=True, slots=True)
 class OpaqueItem:
-    """An item of the provider's own that came whole (server tool use); kept for replay."""
+    """An item of the provider's own that came whole (server tool use, a search); kept for replay."""
 
     index: int
-    part: OpaquePart
+    part: OpaquePart | SearchPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def replayed(response: Response) -> Iterator[StreamEvent]:
                 yield ToolCallStart(index, call_id, name)
                 yield ToolCallDelta(index, arguments)
                 yield ToolCallEnd(index, part)
-            case OpaquePart():
+            case OpaquePart() | SearchPart():
                 yield OpaqueItem(index, part)
             case _:
                 pass  # nothing else stands in an answer

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, TypeAlias, assert_never
 
 from agent_ls.llm.messages import (
     AudioPart,
+    Citation,
     ContentPart,
     DocumentPart,
     ImagePart,
@@ -19,6 +21,8 @@ from agent_ls.llm.messages import (
     Origin,
     ReasoningPart,
     Role,
+    SearchPart,
+    Source,
     TextPart,
     ToolCallPart,
     ToolResultPart,
@@ -113,7 +117,8 @@ def _turn(record: Json) -> Turn | None:
 def _part_to_json(part: ContentPart) -> dict[str, Any]:
     match part:
         case TextPart():
-            return {"type": "text", "text": part.text, **_origin_to_json(part.origin)}
+            cited = {"citations": [asdict(citation) for citation in part.citations]} if part.citations else {}
+            return {"type": "text", "text": part.text, **_origin_to_json(part.origin), **cited}
         case ReasoningPart():
             return {"type": "reasoning", "text": part.text, **_origin_to_json(part.origin)}
         case ToolCallPart():
@@ -121,6 +126,10 @@ def _part_to_json(part: ContentPart) -> dict[str, Any]:
             return {**call, **_origin_to_json(part.origin)}
         case OpaquePart():
             return {"type": "opaque", **_origin_to_json(part.origin)}
+        case SearchPart():
+            # To older readers it is an item like any other.
+            found = {"queries": [*part.queries], "sources": [asdict(source) for source in part.sources]}
+            return {"type": "opaque", **_origin_to_json(part.origin), "search": found}
         case ImagePart():
             data = None if part.data is None else base64.b64encode(part.data).decode("ascii")
             detail = {"detail": part.detail} if part.detail else {}
@@ -146,7 +155,8 @@ def _part_to_json(part: ContentPart) -> dict[str, Any]:
 def _part(record: Json) -> ContentPart | None:
     match record["type"]:
         case "text":
-            return TextPart(_text(record["text"]), _origin(record))
+            cited = tuple(_citation(row) for row in record.get("citations", ()))
+            return TextPart(_text(record["text"]), _origin(record), cited)
         case "reasoning":
             return ReasoningPart(_text(record["text"]), _origin(record))
         case "tool_call":
@@ -154,8 +164,7 @@ def _part(record: Json) -> ContentPart | None:
                 _text(record["id"]), _text(record["name"]), _text(record["arguments"]), _origin(record)
             )
         case "opaque":
-            origin = _origin(record)
-            return OpaquePart(origin) if origin else None
+            return _opaque(record)
         case "image":
             return _image(record)
         case "document":
@@ -166,6 +175,26 @@ def _part(record: Json) -> ContentPart | None:
             return _result(record)
         case _:
             return None
+
+
+def _opaque(record: Json) -> OpaquePart | SearchPart | None:
+    origin = _origin(record)
+    if origin is None or "search" not in record:
+        return OpaquePart(origin) if origin else None
+    found = record["search"]
+    return SearchPart(
+        tuple(map(_text, found["queries"])), tuple(_source(row) for row in found["sources"]), origin
+    )
+
+
+def _citation(record: Json) -> Citation:
+    return Citation(
+        _source(record["source"]), int(record["start"]), int(record["end"]), _text(record["quote"])
+    )
+
+
+def _source(record: Json) -> Source:
+    return Source(_text(record["url"]), _text(record["title"]))
 
 
 def _result(record: Json) -> ToolResultPart:

@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 from agent_ls.llm.messages import (
+    Citation,
     ImagePart,
     Message,
     OpaquePart,
     Origin,
     ReasoningPart,
     Role,
+    SearchPart,
+    Source,
     TextPart,
     ToolCallPart,
     ToolResultPart,
@@ -33,11 +36,16 @@ JSON = st.recursive(
 ORIGINS = st.builds(Origin, TEXT, TEXT, st.dictionaries(TEXT, JSON, max_size=3))
 IMAGES = st.builds(ImagePart, st.none() | st.binary(max_size=8), TEXT, TEXT)
 RESULTS = st.builds(ToolResultPart, TEXT, TEXT, TEXT, st.booleans(), st.lists(IMAGES, max_size=2).map(tuple))
+SOURCES = st.builds(Source, TEXT, TEXT)
+CITATIONS = st.builds(Citation, SOURCES, st.integers(0, 9), st.integers(0, 9), TEXT)
 PARTS = st.one_of(
-    st.builds(TextPart, TEXT, st.none() | ORIGINS),
+    st.builds(TextPart, TEXT, st.none() | ORIGINS, st.lists(CITATIONS, max_size=2).map(tuple)),
     st.builds(ReasoningPart, TEXT, st.none() | ORIGINS),
     st.builds(ToolCallPart, TEXT, TEXT, TEXT, st.none() | ORIGINS),
     st.builds(OpaquePart, ORIGINS),
+    st.builds(
+        SearchPart, st.lists(TEXT, max_size=2).map(tuple), st.lists(SOURCES, max_size=2).map(tuple), ORIGINS
+    ),
     IMAGES,
 )
 COUNTS = st.none() | st.integers(0, 9)

@@ -14,7 +14,15 @@ from typing import Any
 
 from agent_ls.llm.accumulate import Accumulator
 from agent_ls.llm.errors import LlmError, ProviderError, StreamError
-from agent_ls.llm.messages import ContentPart, Message, OpaquePart, ReasoningPart, TextPart, ToolCallPart
+from agent_ls.llm.messages import (
+    ContentPart,
+    Message,
+    OpaquePart,
+    ReasoningPart,
+    SearchPart,
+    TextPart,
+    ToolCallPart,
+)
 from agent_ls.llm.providers.base import Codec
 from agent_ls.llm.providers.wire_json import arguments_object
 from agent_ls.llm.requests import Request, Response
@@ -179,6 +187,7 @@ def _block(part: ContentPart, block: dict[str, Any]) -> None:
             assert block["type"] == "text"
             assert same(said, block["text"])
             assert len(raw_of(part).get("citations", ())) == block.get("citations", 0)
+            assert len(part.citations) == block.get("citations", 0)
         case ReasoningPart(thought):
             assert block["type"] in ("thinking", "redacted_thinking")
             assert same(thought, block.get("thinking", ""))
@@ -189,6 +198,10 @@ def _block(part: ContentPart, block: dict[str, Any]) -> None:
             assert arguments_object(arguments) == block["input"]
         case OpaquePart():
             _opaque_block(raw_of(part), block)
+        case SearchPart():
+            _opaque_block(raw_of(part), block)
+            found = len(part.sources)
+            assert block.get("content_kind", "list:0") in (f"list:{found}", "web_search_tool_result_error")
         case _:
             raise AssertionError(part)
 
@@ -233,7 +246,7 @@ def items(found: Decoded, fact: Any, facts: Facts) -> None:
 
 
 def _item(part: ContentPart, item: dict[str, Any]) -> None:
-    kinds = {"message": TextPart, "reasoning": ReasoningPart, "web_search_call": OpaquePart}
+    kinds = {"message": TextPart, "reasoning": ReasoningPart, "web_search_call": SearchPart}
     assert isinstance(part, kinds.get(item["type"], ToolCallPart))
     if isinstance(part, TextPart):
         assert same(part.text, item["text"])
@@ -406,6 +419,9 @@ def grounding_chunks(found: Decoded, fact: Any, facts: Facts) -> None:
     ]
     assert len(told) == fact
     assert kept == [grounding for grounding in told if grounding]
+    assert [len(s.sources) for s in found.message.searches] == [len(g["groundingChunks"]) for g in kept]
+    cited = sum(len(s["groundingChunkIndices"]) for g in kept for s in g["groundingSupports"])
+    assert sum(len(part.citations) for part in parts_of(found.message, TextPart)) == cited
 
 
 def thought_signatures(found: Decoded, fact: Any, facts: Facts) -> None:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from agent_ls.llm.messages import ContentPart, OpaquePart, Origin, ReasoningPart, TextPart
+from agent_ls.llm.messages import (
+    Citation,
+    ContentPart,
+    OpaquePart,
+    Origin,
+    ReasoningPart,
+    SearchPart,
+    TextPart,
+)
 from agent_ls.llm.providers.wire_json import PieceJoiner
 from agent_ls.llm.stream import (
     OpaqueItem,
@@ -58,18 +66,24 @@ class PartWriter:
             at = self._next_index - 1
             self.out.append(TextDelta(at, ready) if kind == "text" else ReasoningDelta(at, ready))
 
-    def end(self, origin: Origin | None = None) -> None:
-        """Ends the open part, if there is one. `origin` is what is sent back in its place."""
+    @property
+    def open_text(self) -> str:
+        """What the open part holds so far, "" when none is open."""
+        return self._pieces.text if self._open else ""
+
+    def end(self, origin: Origin | None = None, citations: tuple[Citation, ...] = ()) -> None:
+        """Ends the open part, if there is one. `origin` is what is sent back in its place; `citations` are a text's."""
         kind, text, at = self._open, self._pieces.text, self._next_index - 1
         self._open = None
         if kind == "text":
-            self.out.append(TextEnd(at, TextPart(text, origin)))
+            self.out.append(TextEnd(at, TextPart(text, origin, citations)))
         elif kind == "reasoning":
             self.out.append(ReasoningEnd(at, ReasoningPart(text, origin)))
 
-    def opaque(self, origin: Origin) -> None:
+    def item(self, part: OpaquePart | SearchPart) -> None:
+        """A part that comes whole."""
         self.end()
-        self.out.append(OpaqueItem(self.index(), OpaquePart(origin)))
+        self.out.append(OpaqueItem(self.index(), part))
 
     def take(self) -> list[StreamEvent]:
         """The events since the last time."""

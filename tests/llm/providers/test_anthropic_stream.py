@@ -14,7 +14,16 @@ from agent_ls.llm.errors import (
     ServerError,
     StreamError,
 )
-from agent_ls.llm.messages import OpaquePart, Origin, ReasoningPart, TextPart, ToolCallPart
+from agent_ls.llm.messages import (
+    Citation,
+    OpaquePart,
+    Origin,
+    ReasoningPart,
+    SearchPart,
+    Source,
+    TextPart,
+    ToolCallPart,
+)
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.requests import FinishReason, RateLimit, Usage
 from agent_ls.llm.sse import Frame
@@ -202,32 +211,42 @@ def test_thinking_with_omitted_text_keeps_its_signature() -> None:
     assert response_of(ANTHROPIC, data).message.parts == (ReasoningPart("", origin),)
 
 
-def test_server_tool_blocks_are_opaque_and_whole() -> None:
+def test_searches_of_the_service_are_told_and_their_blocks_kept() -> None:
     use: dict[str, Any] = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
     result: dict[str, Any] = {
         "type": "web_search_tool_result",
         "tool_use_id": "s1",
-        "content": [{"encrypted_content": "x"}],
+        "content": [{"encrypted_content": "x", "url": "u", "title": "t"}],
     }
     query = {"type": "input_json_delta", "partial_json": '{"query": "q"}'}
     events = events_of(
         ANTHROPIC, [sse(start(), *block(0, use, query), *block(1, result), *end("pause_turn"))]
     )
     assert events[1:3] == [
-        OpaqueItem(0, OpaquePart(Origin("anthropic", "m", {**use, "input": {"query": "q"}}))),
-        OpaqueItem(1, OpaquePart(Origin("anthropic", "m", result))),
+        OpaqueItem(0, SearchPart(("q",), (), Origin("anthropic", "m", {**use, "input": {"query": "q"}}))),
+        OpaqueItem(1, SearchPart((), (Source("u", "t"),), Origin("anthropic", "m", result))),
     ]
     finish = events[-1]
     assert isinstance(finish, StreamFinish)
     assert finish.finish_reason == FinishReason("pause", "pause_turn")
 
 
-def test_citations_are_kept_for_replay() -> None:
-    citation = {"type": "char_location", "cited_text": "a"}
+def test_blocks_of_other_tools_of_the_service_are_opaque_and_whole() -> None:
+    use: dict[str, Any] = {"type": "server_tool_use", "id": "s1", "name": "bash_code_execution", "input": {}}
+    code = {"type": "input_json_delta", "partial_json": '{"command": "ls"}'}
+    (part,) = response_of(ANTHROPIC, sse(start(), *block(0, use, code), *end())).message.parts
+    assert part == OpaquePart(Origin("anthropic", "m", {**use, "input": {"command": "ls"}}))
+
+
+def test_citations_are_told_and_kept_for_replay() -> None:
+    citation = {"type": "char_location", "cited_text": "a", "document_title": "Notes"}
     deltas = ({"type": "citations_delta", "citation": citation}, {"type": "text_delta", "text": "a"})
     data = sse(start(), *block(0, {"type": "text", "text": "", "citations": []}, *deltas), *end())
     raw: dict[str, Any] = {"type": "text", "text": "a", "citations": [citation]}
-    assert response_of(ANTHROPIC, data).message.parts == (TextPart("a", Origin("anthropic", "m", raw)),)
+    cited = (Citation(Source("", "Notes"), 0, 1, "a"),)
+    assert response_of(ANTHROPIC, data).message.parts == (
+        TextPart("a", Origin("anthropic", "m", raw), cited),
+    )
 
 
 def test_surrogate_pair_cut_between_deltas_is_one_character() -> None:

@@ -9,7 +9,15 @@ from hypothesis import given, strategies as st
 
 from agent_ls.llm import errors as e
 from agent_ls.llm.catalog import facts_lookup
-from agent_ls.llm.messages import OpaquePart, ReasoningPart, TextPart, ToolCallPart, user
+from agent_ls.llm.messages import (
+    Citation,
+    ReasoningPart,
+    SearchPart,
+    Source,
+    TextPart,
+    ToolCallPart,
+    user,
+)
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.openai_chat import ChatCodec
 from agent_ls.llm.requests import Request, ToolDefinition, Usage
@@ -218,8 +226,10 @@ def test_web_results_are_passed_on() -> None:
     assert isinstance(part, TextPart)
     assert part.origin is not None
     assert part.origin.raw == {"annotations": [cited]}
+    assert part.citations == (Citation(Source("https://a.example", "A"), 0, 3),)
     (alone,) = response_of(CHAT, wire(chunk({"annotations": [cited]}), chunk({}, "stop"))).message.parts
-    assert isinstance(alone, OpaquePart)
+    assert isinstance(alone, SearchPart)
+    assert alone.sources == (Source("https://a.example", "A"),)
 
 
 WHOLE = {

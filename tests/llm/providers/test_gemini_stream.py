@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from agent_ls.llm import errors as e
-from agent_ls.llm.messages import OpaquePart, ReasoningPart, TextPart, user
+from agent_ls.llm.messages import ReasoningPart, SearchPart, TextPart, user
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.requests import Request, Usage
 from tests.support.codec_runs import GEMINI, HEAD, ask, body_of, cut, events_of, response_of
@@ -191,7 +191,8 @@ def test_grounding_is_passed_on_and_not_sent_back() -> None:
     told["candidates"][0]["groundingMetadata"] = {"webSearchQueries": ["q"]}
     response = response_of(GEMINI, wire(told))
     last = response.message.parts[-1]
-    assert isinstance(last, OpaquePart)
+    assert isinstance(last, SearchPart)
+    assert last.queries == ("q",)
     assert last.origin.raw == {"groundingMetadata": {"webSearchQueries": ["q"]}}
     assert replayed(told) == [{"text": "x"}]
 

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 from agent_ls.llm.errors import LlmError, QuotaExceededError, RateLimitError, ServerError, StreamError
-from agent_ls.llm.messages import OpaquePart, Origin, ReasoningPart, TextPart, ToolCallPart
+from agent_ls.llm.messages import (
+    OpaquePart,
+    Origin,
+    ReasoningPart,
+    SearchPart,
+    Source,
+    TextPart,
+    ToolCallPart,
+)
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.requests import FinishReason, RateLimit, Usage
 from agent_ls.llm.stream import (
@@ -290,14 +298,33 @@ def test_refusal_is_text_and_a_content_filter() -> None:
     assert response.finish_reason == FinishReason("content_filter", "refusal")
 
 
-def test_items_of_server_tools_are_opaque() -> None:
-    raw: Event = {
-        "type": "web_search_call",
-        "id": "ws_1",
-        "status": "completed",
-        "action": {"type": "search"},
-    }
+@pytest.mark.parametrize(
+    ("action", "queries", "sources"),
+    [
+        ({"type": "search"}, (), ()),
+        ({"type": "search", "query": "q"}, ("q",), ()),
+        ({"type": "search", "query": "q", "queries": ["q", "r"]}, ("q", "r"), ()),
+        (
+            {"type": "search", "query": "q", "sources": [{"url": "u"}, {"name": "n"}]},
+            ("q",),
+            (Source("u"), Source("", "n")),
+        ),
+        ({"type": "open_page", "url": "u"}, (), (Source("u"),)),
+    ],
+)
+def test_searches_of_the_service_are_told(
+    action: Event, queries: tuple[str, ...], sources: tuple[Source, ...]
+) -> None:
+    raw: Event = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": action}
     events = events_of(OPENAI, [sse(CREATED, added(0, {"type": "web_search_call"}), done(0, raw), final())])
+    assert events[1] == OpaqueItem(0, SearchPart(queries, sources, Origin("openai", "m", raw)))
+
+
+def test_items_of_other_tools_of_the_service_are_opaque() -> None:
+    raw: Event = {"type": "code_interpreter_call", "id": "ci_1", "status": "completed", "code": "1"}
+    events = events_of(
+        OPENAI, [sse(CREATED, added(0, {"type": "code_interpreter_call"}), done(0, raw), final())]
+    )
     assert events[1] == OpaqueItem(0, OpaquePart(Origin("openai", "m", raw)))
 
 

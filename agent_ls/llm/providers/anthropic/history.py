@@ -19,6 +19,7 @@ from agent_ls.llm.messages import (
     Origin,
     ReasoningPart,
     Role,
+    SearchPart,
     TextPart,
     ToolCallPart,
     ToolResultPart,
@@ -196,8 +197,8 @@ def _assistant_block(part: ContentPart, model: str) -> JsonObject | None:
             return own or ({"type": "text", "text": text} if text else None)
         case ReasoningPart(_, origin):
             return _own(origin, model)
-        case OpaquePart(origin):
-            return _own(origin, model)
+        case OpaquePart() | SearchPart():
+            return _own(part.origin, model)
         case ToolCallPart(call_id, name, arguments, origin):
             own = _own(origin, model)
             return own or {

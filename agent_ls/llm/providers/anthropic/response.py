@@ -7,6 +7,7 @@ from datetime import datetime
 
 from agent_ls.llm.errors import StreamError
 from agent_ls.llm.messages import (
+    Citation,
     ContentPart,
     JsonObject,
     Message,
@@ -14,6 +15,8 @@ from agent_ls.llm.messages import (
     Origin,
     ReasoningPart,
     Role,
+    SearchPart,
+    Source,
     TextPart,
     ToolCallPart,
 )
@@ -39,6 +42,8 @@ _STOPS: Mapping[str, FinishKind] = {
     "refusal": "content_filter",
     "pause_turn": "pause",
 }
+
+_SEARCHES = ("web_search", "web_fetch")
 
 # A call with only these keys is rebuilt from our own fields; any other (a caller that is not "direct") is kept.
 _PLAIN_CALL_KEYS = {"type", "id", "name", "input", "caller"}
@@ -79,8 +84,11 @@ def block_part(block: JsonObject, model: str, arguments: str = "") -> ContentPar
     origin = Origin(NAME, model, block)
     match text_at(block, "type"):
         case "text":
-            # Without citations the text is all there is.
-            return TextPart(valid_text(text_at(block, "text")), origin if block.get("citations") else None)
+            text = valid_text(text_at(block, "text"))
+            cited = tuple(_citation(row, text) for row in objects_at(block, "citations"))
+            return TextPart(
+                text, origin if cited else None, cited
+            )  # without citations the text is all there is
         case "thinking":
             signed = bool(text_at(block, "signature"))  # unsigned (cut) thinking would be refused
             return ReasoningPart(valid_text(text_at(block, "thinking")), origin if signed else None)
@@ -93,7 +101,27 @@ def block_part(block: JsonObject, model: str, arguments: str = "") -> ContentPar
                 valid_text(arguments) or json_text(object_at(block, "input")),
                 None if _is_plain_call(block) else origin,
             )
+        case "server_tool_use" if text_at(block, "name") in _SEARCHES:
+            query = text_at(object_at(block, "input"), "query")
+            return SearchPart((query,) if query else (), (), origin)
+        case "web_search_tool_result":
+            return SearchPart((), tuple(_source(row) for row in objects_at(block, "content")), origin)
+        case "web_fetch_tool_result" if text_at(object_at(block, "content"), "url"):
+            page = object_at(block, "content")
+            title = text_at(object_at(page, "content"), "title")
+            return SearchPart((), (Source(text_at(page, "url"), title),), origin)
     return OpaquePart(origin)
+
+
+def _citation(row: JsonObject, text: str) -> Citation:
+    """It stands for the whole of its block."""
+    return Citation(_source(row), 0, len(text), text_at(row, "cited_text"))
+
+
+def _source(row: JsonObject) -> Source:
+    return Source(
+        text_at(row, "url") or text_at(row, "source"), text_at(row, "title") or text_at(row, "document_title")
+    )
 
 
 def finish_reason(raw: str, *, has_calls: bool) -> FinishReason:

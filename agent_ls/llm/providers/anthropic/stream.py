@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agent_ls.llm.errors import StreamError
-from agent_ls.llm.messages import JsonObject, JsonValue, OpaquePart, ReasoningPart, TextPart, ToolCallPart
+from agent_ls.llm.messages import (
+    JsonObject,
+    JsonValue,
+    OpaquePart,
+    ReasoningPart,
+    SearchPart,
+    TextPart,
+    ToolCallPart,
+)
 from agent_ls.llm.providers.anthropic.errors import NAME, body_error
 from agent_ls.llm.providers.anthropic.response import (
     block_part,
@@ -179,8 +187,8 @@ class AnthropicStream:
             case ToolCallPart() as call:
                 self._has_calls = True
                 return (ToolCallEnd(index, call),)
-            case OpaquePart() as opaque:
-                return (OpaqueItem(index, opaque),)
+            case OpaquePart() | SearchPart() as item:
+                return (OpaqueItem(index, item),)
         return ()
 
     def _message_stop(self) -> Sequence[StreamEvent]:

@@ -22,6 +22,7 @@ from agent_ls.llm.messages import (
     Origin,
     ReasoningPart,
     Role,
+    SearchPart,
     TextPart,
     ToolCallPart,
     ToolResultPart,
@@ -100,7 +101,7 @@ class GeminiHistory:
     def _own(self, part: ContentPart) -> list[JsonObject]:
         """The parts to send back unchanged; none when another provider or model made them (U4)."""
         origin: Origin | None = None
-        if isinstance(part, TextPart | ReasoningPart | ToolCallPart | OpaquePart):
+        if isinstance(part, TextPart | ReasoningPart | ToolCallPart | OpaquePart | SearchPart):
             origin = part.origin
         if origin is None or origin.provider != NAME or origin.model != self._model:
             return []

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from agent_ls.llm.errors import StreamError
-from agent_ls.llm.messages import JsonObject, JsonValue, Origin, ToolCallPart
+from agent_ls.llm.messages import Citation, JsonObject, JsonValue, OpaquePart, Origin, ToolCallPart
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.gemini.errors import NAME, body_error
+from agent_ls.llm.providers.gemini.grounding import citations, search
 from agent_ls.llm.providers.gemini.partial_args import PartialArgs
 from agent_ls.llm.providers.gemini.response import finish_reason, usage
 from agent_ls.llm.providers.parts import PartWriter
@@ -51,6 +52,7 @@ class GeminiStream:
             None  # a call in pieces: its part, its id, its value
         )
         self._grounding: JsonObject = {}
+        self._said = ""  # text of parts that have ended
         self._usage: dict[str, JsonValue] = {}
         self._id = ""
         self._calls = 0
@@ -100,7 +102,8 @@ class GeminiStream:
         self._end()
         warnings = self._warnings()
         if self._grounding:
-            self._parts.opaque(self._origin({"groundingMetadata": mended_object(self._grounding)}))
+            grounding = mended_object(self._grounding)
+            self._parts.item(search(grounding, self._origin({"groundingMetadata": grounding})))
         reason = finish_reason(self._finish, has_calls=self._calls > 0)
         return [*self._parts.take(), StreamFinish(reason, usage(self._usage), {}, warnings)]
 
@@ -127,7 +130,7 @@ class GeminiStream:
             self._text(part)
         elif set(part) - {"thoughtSignature", "thought"}:
             self._end()
-            self._parts.opaque(self._origin({"parts": [mended_object(part)]}))
+            self._parts.item(OpaquePart(self._origin({"parts": [mended_object(part)]})))
 
     def _text(self, part: JsonObject) -> None:
         kind: Literal["reasoning", "text"] = "reasoning" if part.get("thought") is True else "text"
@@ -137,7 +140,7 @@ class GeminiStream:
         if self._parts.open_kind not in (kind, None) and (text or kind == "reasoning"):
             self._end()
         if not text and self._parts.open_kind is None:
-            self._parts.opaque(self._origin({"parts": [mended_object(part)]}))
+            self._parts.item(OpaquePart(self._origin({"parts": [mended_object(part)]})))
             return
         self._parts.write(kind, text)
         self._remember(part, signature)
@@ -155,10 +158,15 @@ class GeminiStream:
     def _end(self) -> None:
         """Ends the open part; it is sent back in pieces when one of them was signed."""
         pieces, self._pieces = self._pieces, []
+        cited: tuple[Citation, ...] = ()
+        if self._parts.open_kind == "text":
+            text = self._parts.open_text
+            cited = citations(self._grounding, self._said, text) if self._grounding else ()
+            self._said += text
         whole: list[JsonValue] = [mended_object({**p, "text": "".join(p["text"])}) for p in pieces]  # type: ignore[arg-type]
         origin = self._origin({"parts": whole}) if self._has_signature else None
         self._has_signature = False
-        self._parts.end(origin)
+        self._parts.end(origin, cited)
 
     def _call(self, part: JsonObject) -> None:
         call = object_at(part, "functionCall")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agent_ls.llm.errors import StreamError
-from agent_ls.llm.messages import JsonObject, JsonValue, Origin
+from agent_ls.llm.messages import JsonObject, JsonValue, OpaquePart, Origin, SearchPart
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.openai_chat.calls import OpenCall, OpenCalls, add_piece
 from agent_ls.llm.providers.openai_chat.errors import body_error
@@ -19,6 +19,7 @@ from agent_ls.llm.providers.openai_chat.response import finish_reason, usage
 from agent_ls.llm.providers.openai_chat.think_tags import ThinkTags
 from agent_ls.llm.providers.parts import PartWriter
 from agent_ls.llm.providers.rates import openai_rate_limit
+from agent_ls.llm.providers.sources import url_citations
 from agent_ls.llm.providers.wire_json import (
     mended,
     mended_object,
@@ -66,7 +67,7 @@ class ChatStream:
         self._thoughts: list[str] = []
         self._calls = OpenCalls()
         self._late: list[str] = []  # text that came while a call was open
-        self._annotations: list[JsonValue] = []
+        self._annotations: list[JsonObject] = []
         self._extra: dict[str, JsonValue] = {}
         self._usage: JsonObject = {}
         self._id = ""
@@ -163,7 +164,10 @@ class ChatStream:
         kind = self._parts.open_kind
         if kind is None or kind == following:
             return
-        self._parts.end(self._reasoning_origin() if kind == "reasoning" else self._text_origin())
+        if kind == "reasoning":
+            self._parts.end(self._reasoning_origin())
+        else:
+            self._end_text()
 
     def _reasoning_origin(self) -> Origin | None:
         """What is sent back in place of the thoughts so far."""
@@ -175,11 +179,11 @@ class ChatStream:
             return Origin(self._provider, self._model, {"reasoning_content": mended(thoughts)})
         return None
 
-    def _text_origin(self) -> Origin | None:
-        """Where the text has its facts from, when the server searched the web."""
+    def _end_text(self) -> None:
+        """With what it rests on, when the server searched the web."""
         annotations, self._annotations = self._annotations, []
-        raw = {"annotations": annotations}
-        return Origin(self._provider, self._model, raw) if annotations else None
+        origin = Origin(self._provider, self._model, {"annotations": annotations}) if annotations else None
+        self._parts.end(origin, url_citations(annotations, self._parts.open_text))
 
     # --- calls
 
@@ -284,10 +288,12 @@ class ChatStream:
         if details := self._details.whole:  # thoughts that are only encrypted have no text
             self._parts.begin("reasoning")
             self._parts.end(Origin(self._provider, self._model, {"reasoning_details": details}))
-        if self._annotations:
-            self._extra["annotations"] = self._annotations
+        if self._annotations:  # of a text that had ended when they came
+            origin = Origin(self._provider, self._model, {"annotations": self._annotations})
+            sources = dict.fromkeys(found.source for found in url_citations(self._annotations, ""))
+            self._parts.item(SearchPart((), tuple(sources), origin))
         if self._extra:
-            self._parts.opaque(Origin(self._provider, self._model, self._extra))
+            self._parts.item(OpaquePart(Origin(self._provider, self._model, self._extra)))
 
 
 def _contents(content: JsonValue) -> Iterator[tuple[str, str]]:

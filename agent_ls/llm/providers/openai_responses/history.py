@@ -23,6 +23,7 @@ from agent_ls.llm.messages import (
     OpaquePart,
     ReasoningPart,
     Role,
+    SearchPart,
     TextPart,
     ToolCallPart,
     ToolResultPart,
@@ -139,7 +140,8 @@ def _assistant(message: Message, model: str) -> list[JsonObject]:
 
 def _own(part: ContentPart, model: str) -> JsonObject | None:
     """The item to send back unchanged; None when another provider or model made it (U4)."""
-    origin = part.origin if isinstance(part, TextPart | ReasoningPart | ToolCallPart | OpaquePart) else None
+    kinds = TextPart | ReasoningPart | ToolCallPart | OpaquePart | SearchPart
+    origin = part.origin if isinstance(part, kinds) else None
     if origin is None or origin.provider != NAME or origin.model != model:
         return None
     if isinstance(part, ToolCallPart) and origin.raw.get("type") == "function_call":

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from agent_ls.llm.errors import StreamError
 from agent_ls.llm.messages import (
+    Citation,
     ContentPart,
     JsonObject,
     Message,
@@ -14,12 +15,15 @@ from agent_ls.llm.messages import (
     Origin,
     ReasoningPart,
     Role,
+    SearchPart,
+    Source,
     TextPart,
     ToolCallPart,
 )
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.openai_responses.errors import NAME, response_error
 from agent_ls.llm.providers.rates import openai_rate_limit
+from agent_ls.llm.providers.sources import url_citations
 from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, parse_object, text_at, valid_text
 from agent_ls.llm.requests import FinishKind, FinishReason, Request, Response, Usage
 
@@ -67,7 +71,7 @@ def item_part(item: JsonObject, model: str) -> ContentPart:
     whole = Origin(NAME, model, item) if text_at(item, "status") in ("", "completed") else None
     match text_at(item, "type"):
         case "message":
-            return TextPart(message_text(item), whole)
+            return TextPart(message_text(item), whole, _citations(item))
         case "reasoning":
             return ReasoningPart(reasoning_text(item), whole if text_at(item, "encrypted_content") else None)
         case "function_call":
@@ -76,7 +80,31 @@ def item_part(item: JsonObject, model: str) -> ContentPart:
         case "custom_tool_call":  # free text: our calls have JSON arguments, so it becomes their one argument
             arguments = json.dumps({"input": valid_text(text_at(item, "input"))}, ensure_ascii=False)
             return ToolCallPart(_call_id(item), text_at(item, "name"), arguments, whole)
+        case "web_search_call":
+            return _search(object_at(item, "action"), Origin(NAME, model, item))
     return OpaquePart(Origin(NAME, model, item))
+
+
+def _citations(item: JsonObject) -> tuple[Citation, ...]:
+    """Each content part counts from its own beginning; message_text joins them."""
+    found: list[Citation] = []
+    before = 0
+    for part in objects_at(item, "content"):
+        text = valid_text(text_at(part, "text") or text_at(part, "refusal"))
+        found += url_citations(objects_at(part, "annotations"), text, before)
+        before += len(text)
+    return tuple(found)
+
+
+def _search(action: JsonObject, origin: Origin) -> SearchPart:
+    """`search` has one query or several, and its sources when they were asked for; `open_page` an address."""
+    told = action.get("queries")
+    several = tuple(query for query in told if isinstance(query, str)) if isinstance(told, list) else ()
+    query = text_at(action, "query")
+    rows = objects_at(action, "sources")  # those that are no page have a name alone
+    sources = [Source(text_at(row, "url"), text_at(row, "title") or text_at(row, "name")) for row in rows]
+    page = [Source(text_at(action, "url"))] if text_at(action, "url") else []
+    return SearchPart(several or ((query,) if query else ()), (*sources, *page), origin)
 
 
 def _call_id(item: JsonObject) -> str:

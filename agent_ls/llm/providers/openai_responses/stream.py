@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from agent_ls.llm.errors import StreamError
-from agent_ls.llm.messages import JsonObject, OpaquePart, ReasoningPart, TextPart, ToolCallPart
+from agent_ls.llm.messages import JsonObject, OpaquePart, ReasoningPart, SearchPart, TextPart, ToolCallPart
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.openai_responses.errors import NAME, event_error, response_error
 from agent_ls.llm.providers.openai_responses.response import (
@@ -217,7 +217,7 @@ class ResponsesStream:
                 self._has_calls = True
                 self._say_rest(index, part.arguments, ToolCallDelta)
                 self._end(index, ToolCallEnd(index, part))
-            case OpaquePart() as part:
+            case OpaquePart() | SearchPart() as part:
                 self._end(index, OpaqueItem(index, part))
             case _:
                 pass

@@ -1,0 +1,39 @@
+"""What an answer of Gemini rests on: `groundingMetadata` as our values (FORMATS section 3)."""
+
+from __future__ import annotations
+
+from agent_ls.llm.messages import Citation, JsonObject, Origin, SearchPart, Source
+from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, text_at
+
+
+def search(grounding: JsonObject, origin: Origin) -> SearchPart:
+    told = grounding.get("webSearchQueries")
+    queries = tuple(query for query in told if isinstance(query, str)) if isinstance(told, list) else ()
+    return SearchPart(queries, tuple(_sources(grounding)), origin)
+
+
+def citations(grounding: JsonObject, before: str, text: str) -> tuple[Citation, ...]:
+    """Those in `text`, which `before` stands before. The wire counts bytes of both together."""
+    whole, sources = (before + text).encode(), _sources(grounding)
+    found = []
+    for support in objects_at(grounding, "groundingSupports"):
+        segment = object_at(support, "segment")
+        start, end = (
+            len(whole[: max(0, int_at(segment, key) or 0)].decode(errors="ignore")) - len(before)
+            for key in ("startIndex", "endIndex")
+        )
+        if 0 <= start < end:
+            found += [Citation(sources[at], start, end) for at in _places(support) if at < len(sources)]
+    return tuple(found)
+
+
+def _sources(grounding: JsonObject) -> list[Source]:
+    """A chunk is a page of the web, or a document that the service was given."""
+    rows = objects_at(grounding, "groundingChunks")
+    chunks = (object_at(row, "web") or object_at(row, "retrievedContext") for row in rows)
+    return [Source(text_at(chunk, "uri"), text_at(chunk, "title")) for chunk in chunks]
+
+
+def _places(support: JsonObject) -> list[int]:
+    told = support.get("groundingChunkIndices")
+    return [at for at in told if type(at) is int and at >= 0] if isinstance(told, list) else []
