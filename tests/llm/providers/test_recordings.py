@@ -36,7 +36,7 @@ FAILED: dict[str, type[e.LlmError]] = {
     "gemini/errors/midstream": e.ProviderError,
     "chat/groq/midstream-error": e.InvalidRequestError,
     "chat/llama-box/midstream-error": e.ContextLengthError,
-    "chat/openrouter/midstream-error": e.ProviderError,
+    "chat/openrouter/midstream-error": e.InvalidRequestError,
 }
 
 

@@ -15,9 +15,10 @@ from agent_ls.llm.errors import (
     OverloadedError,
     QuotaExceededError,
     RateLimitError,
+    RequestTooLargeError,
     ServerError,
 )
-from agent_ls.llm.messages import JsonObject, JsonValue
+from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.failures import Failure, FailureTable
 from agent_ls.llm.providers.wire_json import object_at, objects_at, parse_object, text_at
@@ -53,13 +54,17 @@ def _table(provider: str) -> FailureTable:
             "invalid_request_error": InvalidRequestError,
             "tool_use_failed": InvalidRequestError,
             # numbers in place of names, as OpenRouter and llama.cpp have them
+            "400": InvalidRequestError,
             "401": AuthenticationError,
             "402": QuotaExceededError,
             "403": AccessDeniedError,
             "404": NotFoundError,
+            "413": RequestTooLargeError,
             "429": RateLimitError,
+            "500": ServerError,
             "502": ServerError,
             "503": OverloadedError,
+            "504": ServerError,
         },
         words=(
             ("exceeds the available context size", ContextLengthError),  # llama.cpp
@@ -94,7 +99,9 @@ def refuses_tools(error: LlmError) -> bool:
 
 def _failure(body: JsonObject, request_id: str = "") -> Failure:
     error = object_at(body, "error") or body
-    names = (_name(error.get("code")), text_at(error, "type"), _name(body.get("code")))
+    codes = (error.get("code"), body.get("code"))
+    words = [code for code in (codes[0], text_at(error, "type"), codes[1]) if isinstance(code, str)]
+    names = (*words, *(str(code) for code in codes if isinstance(code, int)))  # a number tells less
     return Failure(_message(body, error), names, request_id)
 
 
@@ -109,10 +116,6 @@ def _message(body: JsonObject, error: JsonObject) -> str:
         detail if isinstance(detail, str) else "; ".join(details),  # Mistral
     )
     return next((text for text in found if text), "")
-
-
-def _name(code: JsonValue) -> str:
-    return str(code) if isinstance(code, int) else code if isinstance(code, str) else ""
 
 
 def _hinted(error: LlmError) -> LlmError:

@@ -1,0 +1,138 @@
+"""Streams of our own making in the shapes of the real ones, with what they must decode to: tests/golden/wire.
+
+NAME.sse holds the bytes of a stream, NAME.body.json the same answer unstreamed where there is one, NAME.json what both
+are: `answer` and what is sent `back` of it with the next request, or the `error`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from agent_ls.llm.accumulate import Accumulator
+from agent_ls.llm.catalog import facts_lookup
+from agent_ls.llm.errors import LlmError, ProviderError
+from agent_ls.llm.messages import (
+    Citation,
+    ContentPart,
+    Message,
+    OpaquePart,
+    ReasoningPart,
+    SearchPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    tool_results,
+    user,
+)
+from agent_ls.llm.providers.base import Codec
+from agent_ls.llm.providers.openai_chat import ChatCodec
+from agent_ls.llm.requests import Request, Response, ToolDefinition, Usage
+from agent_ls.llm.stream import StreamEvent
+from tests.support.codec_runs import ANTHROPIC, CHAT, GEMINI, OPENAI, body_of
+
+FOLDER = Path(__file__).resolve().parents[1] / "golden" / "wire"
+WIRES: Mapping[str, Codec] = {"anthropic": ANTHROPIC, "responses": OPENAI, "gemini": GEMINI, "chat": CHAT}
+
+
+@dataclass(frozen=True)
+class Golden:
+    wire: str
+    name: str
+    expected: Mapping[str, Any]
+
+    @property
+    def codec(self) -> Codec:
+        """Servers of Chat Completions differ: some streams are of a certain one."""
+        provider = self.expected.get("provider")
+        return ChatCodec(provider, facts_lookup(provider)) if provider else WIRES[self.wire]
+
+    @property
+    def request(self) -> Request:
+        names = self.expected.get("tools", ())
+        tools = tuple(ToolDefinition(name, "Does.", {"type": "object"}) for name in names)
+        return Request("m", (user("hi"),), tools=tools)
+
+    @property
+    def stream(self) -> bytes:
+        return (FOLDER / self.wire / f"{self.name}.sse").read_bytes()
+
+    @property
+    def body(self) -> bytes | None:
+        path = FOLDER / self.wire / f"{self.name}.body.json"
+        return path.read_bytes() if path.exists() else None
+
+
+def golden() -> list[Golden]:
+    """All of them, by name. Those of bodies are no streams."""
+    paths = sorted(path for path in FOLDER.glob("*/*.sse"))
+    return [
+        Golden(path.parent.name, path.stem, json.loads(path.with_suffix(".json").read_text(encoding="utf-8")))
+        for path in paths
+    ]
+
+
+def folded(events: Iterable[StreamEvent], provider: str) -> Response:
+    accumulator = Accumulator(provider)
+    for event in events:
+        accumulator.feed(event)
+    return accumulator.response()
+
+
+def answer(response: Response) -> dict[str, Any]:
+    """As it stands in a golden file: what is unset is left out, and so are origins, which `back` shows."""
+    told = {
+        "id": response.id,
+        "model": response.model,
+        "finish": [response.finish_reason.kind, response.finish_reason.raw],
+        "usage": _usage(response.usage),
+        "warnings": [*response.warnings],
+        "parts": [_part(part) for part in response.message.parts],
+    }
+    return {key: value for key, value in told.items() if value or key == "parts"}
+
+
+def back(codec: Codec, request: Request, message: Message) -> list[Any]:
+    """What the next request holds of the answer: with results of its calls, or the user's next words after it."""
+    results = [ToolResultPart(call.id, call.name, "done") for call in message.tool_calls]
+    history = (user("hi"), message, tool_results(results) if results else user("go on"))
+    options = {"anthropic": {"auto_cache": False}}
+    going_on = Request(request.model, history, tools=request.tools, provider_options=options)
+    body = body_of(codec.encode(going_on, stream=True))
+    items: list[Any] = next(body[name] for name in ("messages", "input", "contents") if name in body)
+    return items[1:] if results else items[1:-1]
+
+
+def failure(error: LlmError) -> dict[str, Any]:
+    told: dict[str, Any] = {"class": type(error).__name__, "text": str(error), "retryable": error.retryable}
+    told |= {"retry_after_s": error.retry_after_s} if error.retry_after_s is not None else {}
+    return told | ({"code": error.code} if isinstance(error, ProviderError) and error.code else {})
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    values = {field.name: getattr(usage, field.name) for field in fields(usage)}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _part(part: ContentPart) -> dict[str, Any]:
+    match part:
+        case TextPart(text, _, citations):
+            return {"text": text, **({"citations": [_citation(c) for c in citations]} if citations else {})}
+        case ReasoningPart(text):
+            return {"reasoning": text}
+        case ToolCallPart(call_id, name, arguments):
+            return {"call": name, "id": call_id, "arguments": json.loads(arguments)}
+        case SearchPart(queries, sources):
+            return {"queries": [*queries], "sources": [[source.url, source.title] for source in sources]}
+        case OpaquePart():
+            return {"opaque": True}
+        case _:
+            raise AssertionError(f"{part} does not stand in an answer")
+
+
+def _citation(citation: Citation) -> list[Any]:
+    source = citation.source
+    return [citation.start, citation.end, source.url, source.title, citation.quote]
