@@ -1,7 +1,8 @@
 """Decoding of streams against the official SDK of the same provider, as a ratio: python -m benchmarks.decoding.
 
-Both read the same bytes in the same run, from memory: ours to an accumulated Response, the SDK's to its typed events.
-A provider whose SDK is not installed is measured by itself.
+Both read the same bytes in the same run, from memory and by turns: ours to an accumulated Response, the SDK's to its
+typed events. Time is that of the processor, so that other programs do not count. A ratio above LIMIT, or time that
+grows faster than the number of deltas, fails the run.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import importlib
 import json
 import statistics
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,7 +24,9 @@ from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.requests import Request
 from agent_ls.llm.sse import SseDecoder
 
-DELTAS, RUNS, CHUNK = 20_000, 5, 1024
+DELTAS, RUNS, CHUNK = 20_000, 7, 1024
+LIMIT = 0.5  # of the SDK's time
+GROWTH_LIMIT = 6.5  # of the time, for five times the deltas
 
 
 def frames(events: list[dict[str, object]], *, named: bool) -> bytes:
@@ -51,6 +55,34 @@ def anthropic_stream(deltas: int) -> bytes:
     return frames(events, named=True)
 
 
+def responses_stream(deltas: int) -> bytes:
+    head = {"id": "r", "object": "response", "created_at": 1, "model": "m", "output": [], "tools": []}
+    response = {**head, "parallel_tool_calls": True, "tool_choice": "auto", "status": "completed"}
+    message = {"id": "msg", "type": "message", "role": "assistant", "status": "completed"}
+    text = {"type": "output_text", "text": "word " * deltas, "annotations": []}
+    at = {"item_id": "msg", "output_index": 0, "content_index": 0}
+    kinds: list[dict[str, object]] = [
+        {"type": "response.created", "response": {**response, "status": "in_progress"}},
+        {"type": "response.output_item.added", "output_index": 0, "item": {**message, "content": []}},
+        *(
+            {"type": "response.output_text.delta", **at, "delta": "word ", "logprobs": []}
+            for _ in range(deltas)
+        ),
+        {"type": "response.output_item.done", "output_index": 0, "item": {**message, "content": [text]}},
+        {"type": "response.completed", "response": response},
+    ]
+    return frames([{**kind, "sequence_number": n} for n, kind in enumerate(kinds)], named=True)
+
+
+def gemini_stream(deltas: int) -> bytes:
+    usage = {"promptTokenCount": 9, "candidatesTokenCount": 3, "totalTokenCount": 12}
+    head: dict[str, object] = {"usageMetadata": usage, "modelVersion": "m", "responseId": "r"}
+    content = {"parts": [{"text": "word "}], "role": "model"}
+    said = {"content": content, "index": 0}
+    events = [{"candidates": [said], **head}] * deltas
+    return frames([*events, {"candidates": [{**said, "finishReason": "STOP"}], **head}], named=False)
+
+
 def chat_stream(deltas: int) -> bytes:
     head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     said = {"index": 0, "delta": {"content": "word "}, "finish_reason": None}
@@ -66,8 +98,8 @@ def ours(provider: str, data: bytes) -> None:
     request = Request("m", (user("hi"),))
     decoder = _CODECS[provider](ProviderSettings()).stream_decoder(request, ReplyHead(200))
     lines, folded = SseDecoder(), Accumulator(provider)
-    for start in range(0, len(data), CHUNK):
-        for frame in lines.feed(data[start : start + CHUNK]):
+    for chunk in chunks(data):
+        for frame in lines.feed(chunk):
             for event in decoder.feed(frame):
                 folded.feed(event)
     for event in decoder.close():
@@ -75,63 +107,86 @@ def ours(provider: str, data: bytes) -> None:
     assert folded.response().text
 
 
-def sdk(provider: str) -> Callable[[bytes], object] | None:
-    """The SDK's own reading of a stream, fed by a transport in memory; None where it is not installed."""
-    try:
-        package: Any = importlib.import_module("anthropic" if provider == "anthropic" else "openai")
-    except ImportError:
-        return None
-    http: Any = _http_library()
-
-    def read(data: bytes) -> None:
-        chunks = [data[start : start + CHUNK] for start in range(0, len(data), CHUNK)]
-
-        def answer(_: object) -> object:
-            return http.Response(200, headers={"content-type": "text/event-stream"}, content=iter(chunks))
-
-        client = http.Client(transport=http.MockTransport(answer))
-        asked: dict[str, Any] = {
-            "model": "m",
-            "messages": [{"role": "user", "content": "hi"}],
-            "stream": True,
-        }
-        if provider == "anthropic":
-            stream = package.Anthropic(api_key="k", http_client=client).messages.create(max_tokens=9, **asked)
-        else:
-            stream = package.OpenAI(api_key="k", http_client=client).chat.completions.create(**asked)
-        for _ in stream:
-            pass
-
-    return read
+def chunks(data: bytes) -> Iterator[bytes]:
+    return (data[start : start + CHUNK] for start in range(0, len(data), CHUNK))
 
 
-def _http_library() -> Any:
-    """The newer SDKs use a fork."""
-    try:
-        return importlib.import_module("httpx2")
-    except ImportError:
-        return importlib.import_module("httpx")
+def client(library: str, data: bytes) -> Any:
+    """An HTTP client in memory that answers with `data`."""
+    http: Any = importlib.import_module(library)
+
+    def answer(_: object) -> object:
+        return http.Response(200, headers={"content-type": "text/event-stream"}, content=chunks(data))
+
+    return http.Client(transport=http.MockTransport(answer))
 
 
-def seconds(run: Callable[[bytes], object], data: bytes) -> float:
-    found = []
+SAID = [{"role": "user", "content": "hi"}]
+
+
+def read_anthropic(data: bytes) -> None:
+    sdk: Any = importlib.import_module("anthropic")
+    reader = sdk.Anthropic(api_key="k", http_client=client("httpx2", data))
+    exhaust(reader.messages.create(model="m", max_tokens=9, messages=SAID, stream=True))
+
+
+def read_responses(data: bytes) -> None:
+    sdk: Any = importlib.import_module("openai")
+    reader = sdk.OpenAI(api_key="k", http_client=client("httpx2", data))
+    exhaust(reader.responses.create(model="m", input="hi", stream=True))
+
+
+def read_chat(data: bytes) -> None:
+    sdk: Any = importlib.import_module("openai")
+    reader = sdk.OpenAI(api_key="k", http_client=client("httpx2", data))
+    exhaust(reader.chat.completions.create(model="m", messages=SAID, stream=True))
+
+
+def read_gemini(data: bytes) -> None:
+    sdk: Any = importlib.import_module("google.genai")
+    options = sdk.types.HttpOptions(httpx_client=client("httpx", data))
+    reader = sdk.Client(api_key="k", http_options=options)
+    exhaust(reader.models.generate_content_stream(model="m", contents="hi"))
+
+
+def exhaust(stream: Any) -> None:
+    assert sum(1 for _ in stream) >= DELTAS
+
+
+WIRES: Sequence[tuple[str, Callable[[int], bytes], Callable[[bytes], None]]] = (
+    ("anthropic", anthropic_stream, read_anthropic),
+    ("openai", responses_stream, read_responses),
+    ("gemini", gemini_stream, read_gemini),
+    ("groq", chat_stream, read_chat),  # stands for all servers of Chat Completions
+)
+
+
+def medians(*runs: Callable[[], None]) -> list[float]:
+    """Seconds of each, measured by turns: what slows the machine down for a while slows all of them down."""
+    found: list[list[float]] = [[] for _ in runs]
     for _ in range(RUNS):
-        start = time.perf_counter()
-        run(data)
-        found.append(time.perf_counter() - start)
-    return statistics.median(found)
+        for run, times in zip(runs, found, strict=True):
+            start = time.process_time()
+            run()
+            times.append(time.process_time() - start)
+    return [statistics.median(times) for times in found]
 
 
-def main() -> None:
+def main() -> int:
     print(f"{'provider':12} {'ours ms':>9} {'x5 deltas':>10} {'sdk ms':>9} {'ratio':>7}")
-    for provider, make in (("anthropic", anthropic_stream), ("groq", chat_stream)):
+    has_failed = False
+    for provider, make, read in WIRES:
         data, longer = make(DELTAS), make(5 * DELTAS)
-        mine, five = (seconds(partial(ours, provider), d) for d in (data, longer))
-        reader = sdk(provider)
-        theirs = seconds(reader, data) if reader else 0.0
-        told = f"{theirs * 1000:9.0f} {mine / theirs:7.2f}" if theirs else f"{'-':>9} {'-':>7}"
-        print(f"{provider:12} {mine * 1000:9.0f} {five / mine:10.1f} {told}")
+        mine, five, theirs = medians(
+            partial(ours, provider, data), partial(ours, provider, longer), partial(read, data)
+        )
+        ratio, growth = mine / theirs, five / mine
+        print(
+            f"{provider:12} {mine * 1000:9.0f} {growth:10.1f} {theirs * 1000:9.0f} {ratio:7.2f}", flush=True
+        )
+        has_failed = has_failed or ratio >= LIMIT or growth >= GROWTH_LIMIT
+    return int(has_failed)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
