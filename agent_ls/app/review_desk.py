@@ -150,6 +150,13 @@ class ReviewDesk:
             return
         self.turn_page(file, undoing.outcome, "user", undoing.comment)
 
+    def take_back(self, file: ReviewedFile, ledger: FileLedger) -> None:
+        """A decision does not stand after all: another of its files could not be written. `ledger` is as before it."""
+        text, known = file.ledger.current_text, {hunk.id: hunk.state for hunk in _all(file.ledger)}
+        change = user_edit(ledger, text)
+        back = tuple(hunk for hunk in _all(change.ledger) if hunk.state != known.get(hunk.id))
+        self.turn_page(file, with_fields(change, changed=back), "agent")
+
     # -- what environments tell
 
     @contextmanager
@@ -371,6 +378,10 @@ class ReviewDesk:
 def _proposed(file: ReviewedFile) -> list[LedgerHunk]:
     """Hunks beside the file that have a place in it."""
     return [hunk for it in file.proposals for hunk in it.waiting if hunk.state == "proposed"]
+
+
+def _all(ledger: FileLedger) -> tuple[LedgerHunk, ...]:
+    return (*ledger.hunks, *ledger.closed)
 
 
 def _place(hunk: Hunk) -> tuple[int, int]:

@@ -1,22 +1,25 @@
 """What a person decides about hunks, carried out: files are looked at, changed where need be, and all are told.
 
-One verdict at a time for a file. It is computed from the file as it is at that moment and, where somebody wrote to it
-in between, computed anew. An editor's word that it applied an edit is no proof: its host tells when the text shows it.
+One verdict at a time for a file; files with both ends of a move together, all or nothing. It is computed from the files
+as they are at that moment and, where somebody wrote to them in between, computed anew. An editor's word that it applied
+an edit is no proof: its host tells when the text shows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace as with_fields
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from agent_ls.app.change_events import shown
 from agent_ls.app.review_notices import replacement_notice, verdict_notice
-from agent_ls.app.reviewed_file import ReviewedFile, Undoing, maybe_bytes, text_of
+from agent_ls.app.reviewed_file import ReviewedFile, Undoing, text_of
 from agent_ls.environments.base import Attribution, FileWrite
 from agent_ls.environments.errors import EnvError, StaleFileError
 from agent_ls.loop.events import Hunk
 from agent_ls.review.hunks import LedgerHunk
+from agent_ls.review.ledger import FileLedger
 from agent_ls.review.verdicts import Decision, narrowed, plan
 from agent_ls.text import encode
 
@@ -40,6 +43,7 @@ OTHER_END = "it belongs to a move whose other end stays as it is"
 NO_SUCH_HUNK = "no such hunk; open its session first"
 
 Verdict: TypeAlias = Literal["keep", "undo"]
+Group: TypeAlias = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +78,42 @@ class Asked:
 class Task:
     """A verdict on hunks of one file, being carried out. `refused` gathers why some are left alone.
 
-    `decided` are the hunks that it was carried out on, as they were; `changed` what came of it.
+    `groups` has what each linked one belongs to. `decided` are the hunks that it was carried out on, as they were;
+    `changed` what came of it.
     """
 
+    file: ReviewedFile
     ids: frozenset[str]
     asked: Asked
+    groups: Mapping[str, Group]
     refused: dict[str, str] = field(default_factory=dict)
     decided: list[Hunk] = field(default_factory=list)
     changed: list[Hunk] = field(default_factory=list)
+
+    @property
+    def path(self) -> str:
+        return self.file.path
 
     def refuse_rest(self, reason: str) -> None:
         done = {hunk.id for hunk in (*self.decided, *self.changed)}
         for id_ in self.ids - done - self.refused.keys():
             self.refused[id_] = reason
+
+
+@dataclass(slots=True)
+class _Step:
+    """What a decision makes of one file, which holds `data`: the text `expected`, None for no file."""
+
+    task: Task
+    undoing: Undoing
+    data: bytes | None
+    expected: str | None
+    decided: list[Hunk]
+    ledger: FileLedger
+
+    @property
+    def writes(self) -> bool:
+        return self.expected != self.ledger.current_text
 
 
 class Verdicts:
@@ -104,19 +131,12 @@ class Verdicts:
             changed += done.changed
             refused |= done.refused
             found |= done.wanted
-        selected = self._selected(ids, set(selection.hunk_ids or ()))
-        unfit = {_group(hunk) for _, hunks in selected for hunk in hunks if _why_not_moved(hunk, asked)}
-        for file, hunks in selected:
-            task = Task(frozenset(hunk.id for hunk in hunks), asked)
-            for hunk in hunks:
-                if hunk.link and _group(hunk) in unfit:
-                    task.refused[hunk.id] = _why_not_moved(hunk, asked) or OTHER_END
-            await self._in_file(file, task)
-            settled = {hunk.id for hunk in task.changed}
-            unfit |= {_group(hunk) for hunk in hunks if hunk.id not in settled}
-            changed += task.changed
-            refused |= task.refused
-            found |= task.ids
+        for tasks in _together(self._tasks(ids, set(selection.hunk_ids or ()), asked)):
+            await self._in_files(tasks)
+            for task in tasks:
+                changed += task.changed
+                refused |= task.refused
+                found |= task.ids
         settled = {hunk.id for hunk in changed} | refused.keys()
         wanted = found | set(selection.hunk_ids or ())
         refused |= {id_: self._why_closed(id_) for id_ in sorted(wanted - settled)}
@@ -135,62 +155,91 @@ class Verdicts:
         groups = {_group(hunk) for hunk in hunks if hunk.id in ids}
         return ids | {hunk.id for hunk in hunks if _group(hunk) in groups}
 
-    def _selected(self, wanted: set[str], named: set[str]) -> list[tuple[ReviewedFile, list[LedgerHunk]]]:
-        """Hunks by file. A stale one has to be named: it is only put aside by who looked at it.
-
-        What a move took away comes first: when that cannot be brought back, what it made is left alone.
-        """
-        selected = []
+    def _tasks(self, wanted: set[str], named: set[str], asked: Asked) -> list[Task]:
+        """By file. A stale hunk has to be named: it is only put aside by who looked at it."""
+        tasks = []
         for file in self._desk.files.values():
             hunks = [hunk for hunk in file.ledger.open_hunks if hunk.id in wanted]
             hunks += [hunk for hunk in file.ledger.closed if hunk.state == "stale" and hunk.id in named]
             if hunks:
-                selected.append((file, hunks))
-        return sorted(selected, key=lambda it: not any(hunk.link and hunk.what == "delete" for hunk in it[1]))
+                groups = {hunk.id: _group(hunk) for hunk in hunks if hunk.link}
+                tasks.append(Task(file, frozenset(hunk.id for hunk in hunks), asked, groups))
+        return tasks
 
-    async def _in_file(self, file: ReviewedFile, task: Task) -> None:
-        audience = self._desk.maybe_audience(file, task.ids)
-        if audience is None:
-            task.refuse_rest(CLOSED_SESSION)
-            return
-        async with file.deciding:
+    async def _in_files(self, tasks: Sequence[Task]) -> None:
+        """In all of these files, or in none."""
+        audiences = (self._desk.maybe_audience(task.file, task.ids) for task in tasks)
+        audience = next((found for found in audiences if found), None)
+        async with AsyncExitStack() as locks:
+            for task in sorted(tasks, key=lambda task: task.path):
+                await locks.enter_async_context(task.file.deciding)
             try:
-                await self._carried_out(file, task, audience)
+                reason = await self._carried_out(tasks, audience) if audience else CLOSED_SESSION
             except EnvError as error:
-                task.refuse_rest(str(error))
+                reason = str(error)
+        for task in tasks:
+            if reason:
+                task.refuse_rest(reason)
+            self._tell_model(task)
+
+    def _tell_model(self, task: Task) -> None:
         asked = task.asked
         if asked.replacement is not None:
             text = asked.replacement
             self._desk.notify(
-                file, task.decided, lambda name, hunks: replacement_notice(name, hunks, text, asked.comment)
+                task.file,
+                task.decided,
+                lambda name, hunks: replacement_notice(name, hunks, text, asked.comment),
             )
         else:
             self._desk.notify(
-                file,
+                task.file,
                 task.decided,
                 lambda name, hunks: verdict_notice(name, hunks, asked.verdict, asked.comment),
             )
 
-    async def _carried_out(self, file: ReviewedFile, task: Task, audience: Audience) -> None:
-        """
+    async def _carried_out(self, tasks: Sequence[Task], audience: Audience) -> str:
+        """Why it could not be, "" when it is.
+
         Raises:
-            EnvError: the file cannot be read or written.
+            EnvError: a file cannot be read or written.
         """
         for _ in range(TRIES):
-            data = await self._desk.catch_up(file, audience.files)
-            ids = self._to_decide(file, task)
-            if not ids or await self._is_done(file, task, task.asked.decision(ids), data, audience):
-                return
-        task.refuse_rest(KEEPS_CHANGING)
+            contents = [await self._desk.catch_up(task.file, audience.files) for task in tasks]
+            if any(
+                text_of(data) != task.file.ledger.current_text
+                for task, data in zip(tasks, contents, strict=True)
+            ):
+                continue  # somebody typed in the first while the last was read
+            chosen = self._chosen(tasks)
+            steps = [
+                _step(task, ids, data) for task, ids, data in zip(tasks, chosen, contents, strict=True) if ids
+            ]
+            if not steps or await self._is_done(steps, audience):
+                return ""
+        return KEEPS_CHANGING
 
-    def _to_decide(self, file: ReviewedFile, task: Task) -> list[str]:
+    def _chosen(self, tasks: Sequence[Task]) -> list[list[str]]:
+        """For each task the hunks that the verdict may be carried out on; of a move both ends or none."""
+        chosen = [self._to_decide(task) for task in tasks]
+        ready = {id_ for ids in chosen for id_ in ids}
+        unfit = {group for task in tasks for id_, group in task.groups.items() if id_ not in ready}
+        for task, ids in zip(tasks, chosen, strict=True):
+            for id_ in [id_ for id_ in ids if task.groups.get(id_) in unfit]:
+                ids.remove(id_)
+                task.refused[id_] = OTHER_END
+        return chosen
+
+    def _to_decide(self, task: Task) -> list[str]:
         """Those that the verdict may be carried out on, as they stand now."""
-        asked, ids = task.asked, []
+        file, asked, ids = task.file, task.asked, []
         for hunk in (*file.ledger.open_hunks, *file.ledger.closed):
             if hunk.id not in task.ids or hunk.id in task.refused:
                 continue
             if self._desk.audience(hunk.session_id) is None:
                 task.refused[hunk.id] = CLOSED_SESSION
+            elif hunk.link and (asked.lines or asked.replacement is not None):
+                task.refused[hunk.id] = LINKED
             elif hunk.state == "stale" and asked.verdict == "undo":
                 task.refused[hunk.id] = STALE
             elif hunk.state == "edited" and asked.lines:
@@ -206,47 +255,41 @@ class Verdicts:
                 task.refused[ids.pop()] = str(error)
         return ids
 
-    async def _is_done(
-        self, file: ReviewedFile, task: Task, decision: Decision, data: bytes | None, audience: Audience
-    ) -> bool:
-        """False when the file, whose content was `data`, is not what was expected.
+    async def _is_done(self, steps: Sequence[_Step], audience: Audience) -> bool:
+        """False when a file is not what was expected; then all are as they were.
 
         Raises:
-            EnvError: it could not be written.
+            EnvError: one could not be written; then all are as they were.
         """
-        expected = plan(file.ledger, decision).expected
-        undoing = Undoing(decision, task.asked.comment)
-        if expected == file.ledger.current_text:
-            self._decide(file, task, undoing)
-            return True
-        path = file.ledger.path
-        content = None if expected is None else encode(with_fields(file.written_as, text=expected))
-        divided, ids = narrowed(file.ledger, decision)
-        before = [shown(divided, hunk) for hunk in divided.open_hunks if hunk.id in ids]
-        file.undoing = undoing
-        try:
-            await audience.files.commit(
-                [FileWrite(path, content, data)], Attribution(label=task.asked.verdict)
-            )
-        except StaleFileError:
+        writing = [step for step in steps if step.writes]
+        if writing and not await self._are_written(writing, audience):
             return False
-        finally:
-            file.undoing = None  # an editor tells itself that it is done
-        if undoing.outcome:
-            task.decided, task.changed = before, undoing.changed()
-            return True
-        if text_of(await maybe_bytes(audience.files, path)) != expected:
-            return False
-        self._decide(file, task, undoing)
+        for step in steps:
+            if step.undoing.outcome is None:  # an editor tells itself that it is done
+                self._desk.land(step.task.file, step.undoing)
+            step.task.decided, step.task.changed = step.decided, step.undoing.changed()
+        for step in writing:
+            with suppress(EnvError):
+                await self._desk.catch_up(step.task.file, audience.files)
         return True
 
-    def _decide(self, file: ReviewedFile, task: Task, undoing: Undoing) -> None:
-        divided, ids = narrowed(file.ledger, undoing.decision)
-        stale = [hunk for hunk in divided.closed if hunk.id in ids and hunk.state == "stale"]
-        hunks = (*divided.open_hunks, *stale)
-        task.decided = [shown(divided, hunk) for hunk in hunks if hunk.id in ids]
-        self._desk.land(file, undoing)
-        task.changed = undoing.changed()
+    async def _are_written(self, steps: Sequence[_Step], audience: Audience) -> bool:
+        for step in steps:
+            step.task.file.undoing = step.undoing
+        writes = [_write(step, steps) for step in steps]
+        is_done = False
+        try:
+            with self._desk.writing([write.path for write in writes]):
+                await audience.files.commit(writes, Attribution(label=steps[0].task.asked.verdict))
+            is_done = True
+        except StaleFileError:
+            pass
+        finally:
+            for step in steps:
+                step.task.file.undoing = None
+                if not is_done and step.undoing.outcome:
+                    self._desk.take_back(step.task.file, step.ledger)
+        return is_done
 
     def _why_closed(self, hunk_id: str) -> str:
         for file in self._desk.files.values():
@@ -259,15 +302,39 @@ class Verdicts:
         return NO_SUCH_HUNK
 
 
-def _group(hunk: LedgerHunk) -> tuple[str, str, str]:
+def _group(hunk: LedgerHunk) -> Group:
     """What a linked hunk belongs to: the name of a link is unique in its call."""
     return (hunk.session_id, hunk.call_id, hunk.link)
 
 
-def _why_not_moved(hunk: LedgerHunk, asked: Asked) -> str:
-    """Why this end of a move cannot be decided as asked, "" where it can, or is none."""
-    if not hunk.link:
-        return ""
-    if asked.lines or asked.replacement is not None:
-        return LINKED
-    return TYPED_INSIDE if hunk.state == "edited" and asked.verdict == "undo" and not asked.confirm else ""
+def _together(tasks: Sequence[Task]) -> list[list[Task]]:
+    """Files that have ends of the same moves are decided together, each other one by itself."""
+    found: list[list[Task]] = []
+    for task in tasks:
+        own = set(task.groups.values())
+        joined = [it for it in found if any(own & set(other.groups.values()) for other in it)]
+        found = [it for it in found if it not in joined]
+        found.append([*(other for it in joined for other in it), task])
+    return found
+
+
+def _step(task: Task, ids: Sequence[str], data: bytes | None) -> _Step:
+    ledger, decision = task.file.ledger, task.asked.decision(ids)
+    divided, chosen = narrowed(ledger, decision)
+    stale = [hunk for hunk in divided.closed if hunk.id in chosen and hunk.state == "stale"]
+    shown_before = [shown(divided, hunk) for hunk in (*divided.open_hunks, *stale) if hunk.id in chosen]
+    undoing = Undoing(decision, task.asked.comment)
+    return _Step(task, undoing, data, plan(ledger, decision).expected, shown_before, ledger)
+
+
+def _write(step: _Step, steps: Sequence[_Step]) -> FileWrite:
+    file = step.task.file
+    if step.expected is None:
+        return FileWrite(file.path, None, step.data)
+    groups = set(step.task.groups.values())
+    ends = (it for it in steps if it is not step and groups & set(it.task.groups.values()))
+    # A file that comes back from a move has the permission bits that it took there.
+    mode_from = next((it.task.path for it in ends if it.data is not None), "") if step.data is None else ""
+    return FileWrite(
+        file.path, encode(with_fields(file.written_as, text=step.expected)), step.data, mode_from
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from agent_ls.app.verdicts import LINKED, OTHER_END, TYPED_INSIDE
@@ -90,3 +92,66 @@ async def test_move_when_only_lines_of_it_are_to_be_undone_then_it_is_told_that_
     changed, refused = await review.desk.review(verdict="undo", hunk_ids=[made.id], lines=(0, 1))
     assert changed == [] and {reason for _, reason in refused} == {LINKED}
     assert "b.py" in tree(review) and "a.py" not in tree(review)
+
+
+async def moved_over(review: Review) -> Review:
+    """a.py stands where b.py stood."""
+    environment = review.s1.environment
+    assert environment
+    a, b = review.path("a.py"), review.path("b.py")
+    writes = [FileWrite(b, NEW.encode(), b"B\n", a), FileWrite(a, None, OLD.encode())]
+    await environment.commit(writes, Attribution("s1", "t1", "call-move"))
+    return review
+
+
+@pytest.mark.req("H6", "T4")
+async def test_move_when_it_is_undone_then_the_file_has_its_permission_bits_again() -> None:
+    review = Review({"a.py": OLD, "c.py": "C\n"})
+    review.memory.files[review.path("a.py")] = replace(review.memory.files[review.path("a.py")], mode=0o755)
+    environment = review.s1.environment
+    assert environment
+    a, b = review.path("a.py"), review.path("b.py")
+    writes = [FileWrite(b, NEW.encode(), None, a), FileWrite(a, None, OLD.encode())]
+    await environment.commit(writes, Attribution("s1", "t1", "call-move"))
+    await review.decides("undo", path=b)
+    assert review.memory.files[a].mode == 0o755 and not review.exists("b.py")
+
+
+@pytest.mark.req("H6", "X9")
+async def test_move_when_one_file_cannot_be_written_then_neither_is_and_all_can_be_decided_again() -> None:
+    review = await moved_over(Review({"a.py": OLD, "b.py": "B\n"}))
+    b = review.path("b.py")
+    review.memory.files[b] = replace(review.memory.files[b], mode=0o444)
+    before = {hunk.id: hunk.state for hunk in review.hunks()}
+    changed, refused = await review.decides("undo", turn_id="t1")
+    assert changed == [] and refused.keys() == before.keys()
+    assert all("read-only" in reason for reason in refused.values())
+    assert tree(review) == {"b.py": NEW.encode()}
+    assert {hunk.id: hunk.state for hunk in review.hunks()} == before
+    review.memory.files[b] = replace(review.memory.files[b], mode=0o644)
+    assert await review.decides("undo", turn_id="t1") == (["undone"] * len(before), {})
+    assert tree(review) == {"a.py": OLD.encode(), "b.py": b"B\n"}
+
+
+@pytest.mark.req("H6", "X9")
+async def test_move_when_an_open_document_took_the_undo_and_the_disk_does_not_then_it_is_taken_back() -> None:
+    review = Review({"a.py": OLD, "b.py": "B\n"})
+    review.opens("b.py", "B\n")
+    await moved_over(review)
+    before = {hunk.id: hunk.state for hunk in review.hunks()}
+    assert review.host.text(review.path("b.py")) == NEW
+
+    def somebody_takes_the_old_place(text: str) -> str:
+        review.memory.put("a.py", "somebody else's\n")
+        return text
+
+    review.host.typing[review.path("b.py")] = [somebody_takes_the_old_place]
+    changed, refused = await review.decides("undo", turn_id="t1")
+    assert changed == [] and OTHER_END in refused.values()
+    assert len(review.host.applied) == 3, "edited, undone, and taken back"
+    assert review.host.text(review.path("b.py")) == NEW
+    assert tree(review)["a.py"] == b"somebody else's\n"
+    states = {hunk.id: hunk.state for hunk in review.hunks(path=review.path("b.py"))}
+    assert states and set(states.values()) == {"pending"} and states.items() <= before.items()
+    review.memory.files.pop(review.path("a.py"))
+    assert (await review.decides("keep", turn_id="t1"))[1] == {}
