@@ -6,6 +6,7 @@ An editor that stops reading blocks no one but those who choose to wait in `drai
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import os
 import queue
 import select
@@ -69,6 +70,9 @@ class ThreadWriter:
         self._write_at_once = _without_waiting(fd)
         self._on_broken = on_broken
         self._loop = asyncio.get_running_loop()
+        self._context = (
+            contextvars.copy_context()
+        )  # as in server.py: callbacks come from a thread without one
         self._high = high_water_bytes
         self._size = 0
         self._broken = False
@@ -147,7 +151,7 @@ class ThreadWriter:
 
     def _call(self, function: Callable[[], None]) -> None:
         try:
-            self._loop.call_soon_threadsafe(function)
+            self._loop.call_soon_threadsafe(function, context=self._context.copy())
         except RuntimeError:
             return  # the loop is closed: nobody waits any more
 

@@ -169,11 +169,11 @@ class _Reading:
 
     def message(self, body: bytes) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed: we are ending
-            self._loop.call_soon_threadsafe(self.on_message, body, context=self._context)
+            self._loop.call_soon_threadsafe(self.on_message, body, context=self._context.copy())
 
     def ended(self, problem: str) -> None:
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._on_end, problem, context=self._context)
+            self._loop.call_soon_threadsafe(self._on_end, problem, context=self._context.copy())
 
     def on_message(self, body: bytes, *, is_answered: bool = False) -> None:
         try:
