@@ -69,6 +69,7 @@ requirements: .venv-test/.ready ## each requirement with its tests, and those wi
 
 bench: .venv-test/.ready ## what docs/performance.md claims, as ratios to a floor of the same run
 	@$(T)/python -m benchmarks.run
+	@$(T)/python -m benchmarks.large_edit
 
 clean: ## remove what set-up made
 	rm -rf .venv .venv-test .tools build *.egg-info .mypy_cache .ruff_cache .hypothesis

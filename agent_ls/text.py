@@ -92,6 +92,19 @@ def line_ending(line: str) -> str:
     return line[-1] if line.endswith(("\n", "\r")) else ""
 
 
+def line_texts(lines: Sequence[str]) -> list[str]:
+    """Lines without their endings."""
+    text = "".join(lines)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    texts = text.split("\n")  # in C, in a tenth of the time
+    if not texts[-1]:
+        texts.pop()
+    if "\r" in text or len(texts) != len(lines):  # it ends lines by itself
+        return [strip_ending(line) for line in lines]
+    return texts
+
+
 def strip_ending(line: str) -> str:
     """The line's text without its ending."""
     return line[: len(line) - len(line_ending(line))]

@@ -37,7 +37,7 @@ class _OpenRun:
 
 def runs(spot: Spot, file: FileLines) -> list[Run]:
     """The runs of one chunk, in file order."""
-    context, open_runs = _walk(spot, file.texts)
+    context, open_runs = _walk(spot, file)
     return [_closed(run, context, spot.level) for run in open_runs]
 
 
@@ -56,7 +56,7 @@ def in_file_order(all_runs: Sequence[Run]) -> list[Run]:
     return sorted(all_runs, key=lambda run: (run.start, run.end))
 
 
-def _walk(spot: Spot, texts: Sequence[str]) -> tuple[list[tuple[str, str]], list[_OpenRun]]:
+def _walk(spot: Spot, file: FileLines) -> tuple[list[tuple[str, str]], list[_OpenRun]]:
     """Pairs (patch line, file line) of the context, and the runs between context lines."""
     context: list[tuple[str, str]] = []
     found: list[_OpenRun] = []
@@ -64,14 +64,14 @@ def _walk(spot: Spot, texts: Sequence[str]) -> tuple[list[tuple[str, str]], list
     at = spot.start
     for line in spot.lines:
         if line.sign == " ":
-            context.append((line.text, texts[at]))
+            context.append((line.text, file.text(at)))
             current = None
         else:
             if current is None:
                 current = _OpenRun(at, [], [])
                 found.append(current)
             if line.sign == "-":
-                current.removed.append((line.text, texts[at]))
+                current.removed.append((line.text, file.text(at)))
             else:
                 current.added.append(line)
         at += line.sign != "+"

@@ -57,7 +57,7 @@ class Haystack:
 
     @cached_property
     def file(self) -> FileLines:
-        return FileLines([strip_ending(line) for line in self.lines])
+        return FileLines.of(self.lines)
 
     @cached_property
     def starts(self) -> list[int]:

@@ -1,19 +1,19 @@
 """The files of a plan, in memory: given once, changed step by step, compared with the beginning at the end.
 
-Every line remembers which line it was at the beginning, so that hunks tell what was edited and not what a new
-comparison would guess (SEMANTICS 8.1, 10.2).
+Blocks of lines remember which lines they were at the beginning, so that hunks tell what was edited and not what a new
+comparison would guess (SEMANTICS 8.1, 10.2). Untouched lines are only ever moved in slices: a file may be large.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from agent_ls.patch.edits import Run
 from agent_ls.patch.errors import Code
 from agent_ls.patch.hunks import FileChange, LineHunk, PlannedFile
-from agent_ls.patch.lines import append_lines, apply_hunks, atomic_hunks, line_hunks
+from agent_ls.patch.lines import Block, append_lines, apply_hunks, atomic_hunks, line_hunks
 from agent_ls.patch.unified import is_text
 from agent_ls.text import DecodedText, decode, encode, preferred_ending, split_lines
 
@@ -32,36 +32,35 @@ Contents: TypeAlias = bytes | Unreadable | None
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """A text in lines. `origins[i]` is line i's place in the file it came from; None: it was added since."""
+    """A text in lines. `origins` are blocks of them with their places in the file they came from; others were added."""
 
     lines: tuple[str, ...]
-    origins: tuple[int | None, ...]
+    origins: tuple[Block, ...]
     form: DecodedText
 
     @classmethod
     def of(cls, data: bytes) -> TextFile:
         form = decode(data)
         lines = tuple(split_lines(form.text))
-        return cls(lines, tuple(range(len(lines))), form)
+        return cls(lines, (Block(0, 0, len(lines)),), form)
 
     def edited(self, runs: Sequence[Run]) -> TextFile:
         """With these runs made (sorted, disjoint); endings by SEMANTICS 1.5 and deviation D2."""
         ending = preferred_ending(self.lines[:1])
         lines: list[str] = []
-        origins: list[int | None] = []
+        origins: list[Block] = []
         at = 0
         for run in runs:
+            origins += _cut(self.origins, at, run.start, len(lines) - at)
             append_lines(lines, self.lines[at : run.start], ending)
-            origins += self.origins[at : run.start]
             # Split once more: a patch line may hold a lone CR, which ends a line in a file.
             added = split_lines("".join(text + ending for text in run.added))
             if run.without_ending:
                 added[-1] = added[-1].removesuffix(ending)
             append_lines(lines, added, ending)
-            origins += [None] * len(added)
             at = run.end
+        origins += _cut(self.origins, at, len(self.lines), len(lines) - at)
         append_lines(lines, self.lines[at:], ending)
-        origins += self.origins[at:]
         return replace(self, lines=tuple(lines), origins=tuple(origins))
 
     def encoded(self) -> bytes:
@@ -82,6 +81,7 @@ class Overlay:
 
     def __init__(self, files: Mapping[str, Contents]) -> None:
         self._base = files
+        self._parsed: dict[str, TextFile] = {}
         self._now: dict[str, _Node | None] = {}
 
     def contents(self, path: str) -> Contents:
@@ -93,7 +93,9 @@ class Overlay:
     def text(self, path: str) -> TextFile:
         """Precondition: a file is there."""
         node = self._node(path)
-        return node.text or TextFile.of(node.data)
+        if node.text or not node.came_from:
+            return node.text or TextFile.of(node.data)
+        return self._at_the_beginning(node.came_from)
 
     def add(self, path: str, data: bytes) -> None:
         self._now[path] = _Node(data)
@@ -124,6 +126,11 @@ class Overlay:
             raise ValueError(f"no file at {path}")
         return node
 
+    def _at_the_beginning(self, path: str) -> TextFile:
+        if path not in self._parsed:
+            self._parsed[path] = TextFile.of(_as_bytes(self._base[path]) or b"")
+        return self._parsed[path]
+
     def _write(self, path: str, node: _Node | None) -> PlannedFile:
         before = _as_bytes(self._base[path])
         if node is None:
@@ -141,7 +148,7 @@ class Overlay:
         moved_from = self._moved_from(path)
         if moved_from:
             source = _as_bytes(self._base[moved_from])
-            hunks = self._hunks(source, node)
+            hunks = self._hunks(moved_from, node)
             return FileChange(path, "move", source, node.data, hunks, moved_from, overwritten=before)
         if before == node.data:
             return None
@@ -150,7 +157,7 @@ class Overlay:
         if node.came_from != path:
             hunks = _whole_hunks(before, node.data)
             return FileChange(path, "modify", before, node.data, hunks, replaces_whole=True)
-        return FileChange(path, "modify", before, node.data, self._hunks(before, node))
+        return FileChange(path, "modify", before, node.data, self._hunks(path, node))
 
     def _moved_from(self, path: str) -> str:
         """The path that this file left for good, "" when it was not moved or another stands there again."""
@@ -159,10 +166,10 @@ class Overlay:
             return ""
         return node.came_from if self.contents(node.came_from) is None else ""
 
-    def _hunks(self, base: bytes | None, node: _Node) -> tuple[LineHunk, ...]:
-        if node.text is None or not is_text(base):
+    def _hunks(self, path: str, node: _Node) -> tuple[LineHunk, ...]:
+        if node.text is None or not is_text(_as_bytes(self._base[path])):
             return ()
-        base_lines = TextFile.of(base or b"").lines
+        base_lines = self._at_the_beginning(path).lines
         hunks = _edited_hunks(base_lines, node.text)
         # A last line that lost its ending for a while has one now, and no line was added to tell of it.
         exact = tuple(apply_hunks(base_lines, hunks)) == node.text.lines
@@ -172,14 +179,20 @@ class Overlay:
 def _edited_hunks(base_lines: Sequence[str], text: TextFile) -> tuple[LineHunk, ...]:
     hunks: list[LineHunk] = []
     after_base = after_now = 0
-    for now, base in [*enumerate(text.origins), (len(text.lines), len(base_lines))]:
-        if base is None:
-            continue
-        if base > after_base or now > after_now:
-            removed, added = base_lines[after_base:base], text.lines[after_now:now]
+    for block in [*text.origins, Block(len(base_lines), len(text.lines), 0)]:
+        if block.old > after_base or block.new > after_now:
+            removed, added = base_lines[after_base : block.old], text.lines[after_now : block.new]
             hunks += atomic_hunks(after_base, removed, added)
-        after_base, after_now = base + 1, now + 1
+        after_base, after_now = block.old + block.length, block.new + block.length
     return tuple(hunks)
+
+
+def _cut(blocks: Sequence[Block], start: int, end: int, shift: int) -> Iterator[Block]:
+    """What blocks have of lines [start, end), which stand so much further down now."""
+    for block in blocks:
+        at, stop = max(block.new, start), min(block.new + block.length, end)
+        if at < stop:
+            yield Block(block.old + at - block.new, at + shift, stop - at)
 
 
 def _whole_hunks(before: bytes | None, after: bytes | None) -> tuple[LineHunk, ...]:

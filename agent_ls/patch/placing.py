@@ -88,7 +88,7 @@ def strict_spot(file: FileLines, chunk: Chunk, cursor: int) -> Spot | None:
 
 def insertion(file: FileLines, chunk: Chunk, after_anchor: int) -> Spot:
     """Only added lines: after the anchor (deviation D3), else at the end of the file."""
-    start = after_anchor if chunk.anchors and not chunk.at_end else len(file.texts)
+    start = after_anchor if chunk.anchors and not chunk.at_end else file.count
     return Spot(start, chunk.lines, cursor=after_anchor)
 
 

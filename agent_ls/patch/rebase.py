@@ -147,7 +147,7 @@ class _Moved:
         tail = [] if right is None else [self._base[right[0]]]
         pattern = [*head, *hunk.removed, *tail]
         if self._texts is None:
-            self._texts = FileLines([strip_ending(line) for line in self._current])
+            self._texts = FileLines.of(self._current)
         _, found = places(self._texts, [strip_ending(line) for line in pattern], levels=(1, 2))
         if len(found) != 1:
             return None

@@ -27,7 +27,6 @@ from agent_ls.patch.placing import Spot, fitting, old_texts, place_strictly
 from agent_ls.patch.recovery import Recovery
 from agent_ls.patch.v4a_parser import AddFile, DeleteFile, Parsed, Section, UpdateFile, parse_strict
 from agent_ls.patch.v4a_recovery import parse_leniently
-from agent_ls.text import strip_ending
 
 __all__ = ["Contents", "Patch", "Unreadable", "apply_patch", "lexical_path", "parse", "plan"]
 
@@ -209,7 +208,7 @@ class _Planner:
 
     def _edit(self, section: UpdateFile, number: int, path: str, destination: str) -> None:
         text = self._overlay.text(path)
-        file = FileLines([strip_ending(line) for line in text.lines])
+        file = FileLines.of(text.lines)
         spots = self._place(section, number, file)
         placed = in_file_order([run for spot in spots for run in runs(spot, file)])
         clash = overlap(placed)

@@ -1,0 +1,66 @@
+"""What travels to an editor: of a large document only the range that changes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.loopback import AnthropicServer, ToolCall
+from tests.support.served import served
+
+LINES = 100_000
+CHANGED = 75_001
+
+MAX_BYTES = 2_000
+"""Of a request, with its range, its names and its label; the document has four million."""
+
+PATCH = (
+    f"*** Begin Patch\n*** Update File: large.py\n@@\n-value = {CHANGED}  # a line of the text\n+value = 0\n"
+    "*** End Patch"
+)
+
+
+@pytest.mark.req("H4", "T4")
+@pytest.mark.parametrize("review", ["after", "before"])
+async def test_edit_of_one_line_of_a_large_document_then_only_its_range_travels(
+    review: str, tmp_path: Path
+) -> None:
+    text = "".join(f"value = {at}  # a line of the text\n" for at in range(LINES))
+    replacement = {"file_path": "large.py", "old_string": f"= {CHANGED + 9}  ", "new_string": "= 1  "}
+    script = [
+        [ToolCall("shell", {"command": f"apply_patch <<'EOF'\n{PATCH}\nEOF"})],
+        [ToolCall("read_file", {"file_path": "large.py", "offset": CHANGED, "limit": 20})],
+        [ToolCall("edit_file", replacement)],
+        "done",
+    ]
+    with AnthropicServer(script) as provider:
+        async with served(tmp_path, provider=provider) as found:
+            path = found.project / "large.py"
+            path.write_text(text)
+            document = await found.editor.open(path, text)
+            session_id = await found.editor.new_session(provider="anthropic", mode="edits", review=review)
+            await found.editor.submit(session_id, "go")
+            if review == "before":
+                for count in (1, 2):
+                    await found.client.wait_for(
+                        lambda m, count=count: _proposals(found.client.events) >= count
+                    )  # type: ignore[misc]
+                    await found.change("review", session_id, verdict="keep")
+            await found.client.event("processing_end")
+            asked = [m["params"] for m in found.client.received if m.get("method") == "workspace/applyEdit"]
+            assert len(asked) == 2
+            for params in asked:
+                assert len(json.dumps(params)) < MAX_BYTES
+                (change,) = params["edit"]["documentChanges"]
+                (edit,) = change["edits"]
+                assert edit["range"]["end"]["line"] - edit["range"]["start"]["line"] <= 1
+            lines = document.source.splitlines()
+            assert (lines[CHANGED], lines[CHANGED + 9]) == ("value = 0", "value = 1  # a line of the text")
+            assert len(lines) == LINES
+
+
+def _proposals(events: list[dict[str, object]]) -> int:
+    states = [event["data"] for event in events if event["kind"] == "hunk_state"]
+    return sum(data["hunks"][0]["state"] == "proposed" for data in states)  # type: ignore[index, call-overload]

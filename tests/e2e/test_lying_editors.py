@@ -1,0 +1,137 @@
+"""Editors that lie about their edits, over real stdio, with review after and before: only what a text shows is true."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from tests.support.editor import new_key
+from tests.support.framed_client import ServerProcess, server_process
+from tests.support.loopback import AnthropicServer, ToolCall
+from tests.support.lying_wire import LIES, TOLD_AS_DONE, LyingEditor
+
+OLD = "one\nkeep\ntwo\nkeep\nthree\n"
+NEW = "ONE\nkeep\ntwo\nkeep\nTHREE\n"
+
+
+def answer(body: Mapping[str, Any]) -> Any:
+    """The session is told the name of its file: reads it, writes it anew, and is done."""
+    name = next(iter(re.findall(r"edit (\w+\.txt)", str(body["messages"]))))
+    match sum(message["role"] == "assistant" for message in body["messages"]):
+        case 0:
+            return [ToolCall("read_file", {"file_path": name})]
+        case 1:
+            return [ToolCall("write_file", {"file_path": name, "content": NEW})]
+        case _:
+            return "done"
+
+
+@asynccontextmanager
+async def editing(
+    folder: Path, review: str
+) -> AsyncIterator[tuple[LyingEditor, dict[str, str], ServerProcess]]:
+    """All files are open, and for each a session has begun to edit it; the sessions by file."""
+    for name in LIES:
+        (folder / name).write_text(OLD)
+    env = {"AGENT_LS_STATE_DIR": str(folder.parent / "state"), "ANTHROPIC_API_KEY": "sk-test-loopback"}
+    with AnthropicServer(answer) as provider:
+        env["ANTHROPIC_BASE_URL"] = provider.base_url
+        async with server_process(env=env) as server, anyio.create_task_group() as tasks:
+            editor = LyingEditor(server.client, tasks)
+            await editor.start(folder)
+            tasks.start_soon(editor.do_as_asked)
+            sessions = {}
+            for name in LIES:
+                await editor.open(folder / name, OLD)
+                sessions[name] = await editor.new_session(provider="anthropic", mode="edits", review=review)
+                await editor.submit(sessions[name], f"edit {name}")
+            yield editor, sessions, server
+            tasks.cancel_scope.cancel()
+
+
+async def event(editor: LyingEditor, session_id: str, kind: str, **fields: Any) -> dict[str, Any]:
+    message = await editor.client.wait_for(
+        lambda m: (
+            m.get("method") == "agent/event"
+            and (m["params"]["sessionId"], m["params"]["kind"]) == (session_id, kind)
+            and all(m["params"]["data"].get(name) == value for name, value in fields.items())
+        )
+    )
+    data: dict[str, Any] = message["params"]["data"]
+    return data
+
+
+async def hunks(editor: LyingEditor, session_id: str) -> list[dict[str, Any]]:
+    files = (await editor.client.request("agent/hunks", {"sessionId": session_id}))["files"]
+    return [hunk for file in files for hunk in file["hunks"]]
+
+
+def demand_in_step(found: list[dict[str, Any]], text: str) -> None:
+    """Each pending hunk is in the text that the user sees, where it is said to be."""
+    lines = text.splitlines(keepends=True)
+    for hunk in found:
+        if hunk["state"] == "pending":
+            assert lines[slice(*hunk["newRange"])] == hunk["newLines"]
+
+
+@pytest.mark.req("H4", "H6", "R5")
+async def test_edit_when_review_is_after_then_its_result_says_what_the_text_shows(tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    async with editing(folder, "after") as (editor, sessions, server):
+        for name, session_id in sessions.items():
+            ended = await event(editor, session_id, "tool_call_end", name="write_file")
+            await event(editor, session_id, "processing_end")
+            text = editor.documents[(folder / name).as_uri()].source
+            is_done = LIES[name] in TOLD_AS_DONE
+            assert (text == NEW) == is_done, name
+            assert ended["isError"] != is_done, name
+            found = await hunks(editor, session_id)
+            demand_in_step(found, text)
+            assert len(found) == (2 if is_done else 0), name
+            assert is_done or "editor" in ended["output"].lower(), ended["output"]
+            assert (folder / name).read_text() == OLD, "never behind an open document"
+        assert server.process.returncode is None
+
+
+@pytest.mark.req("H4", "H6", "R5")
+async def test_verdicts_when_review_is_before_then_a_hunk_is_kept_when_the_text_shows_it(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    async with editing(folder, "before") as (editor, sessions, server):
+
+        async def keep_all(name: str, session_id: str) -> None:
+            await event(editor, session_id, "hunk_state")
+            uri = (folder / name).as_uri()
+            assert editor.documents[uri].source == OLD and uri not in editor.asked
+            ids = [hunk["id"] for hunk in await hunks(editor, session_id)]
+            wanted = {"clientKey": new_key(), "hunkIds": ids, "verdict": "keep"}
+            result = await editor.client.request("agent/review", wanted)
+            text = editor.documents[uri].source
+            left = await hunks(editor, session_id)
+            if LIES[name] in TOLD_AS_DONE:
+                assert text == NEW and left == [] and result["refused"] == []
+                assert {hunk["state"] for hunk in result["changed"]} == {"kept"}
+                ended = await event(editor, session_id, "tool_call_end", name="write_file")
+                assert not ended["isError"]
+            else:
+                assert text != NEW and result["refused"] and all(it["reason"] for it in result["refused"])
+                assert left and {hunk["state"] for hunk in left} <= {"proposed", "stale"}
+                undo = {"clientKey": new_key(), "sessionId": session_id, "verdict": "undo"}
+                assert (await editor.client.request("agent/review", undo))["refused"] == []
+                assert editor.documents[uri].source == text
+            await event(editor, session_id, "processing_end")
+            assert (folder / name).read_text() == OLD
+
+        async with anyio.create_task_group() as tasks:
+            for name, session_id in sessions.items():
+                tasks.start_soon(keep_all, name, session_id)
+        assert server.process.returncode is None

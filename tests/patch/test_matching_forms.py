@@ -1,0 +1,36 @@
+"""However a file's lines are given and searched, the same places are found."""
+
+from __future__ import annotations
+
+from hypothesis import given, strategies as st
+
+from agent_ls.patch.matching import SEARCHES_WITHOUT_INDEX, STRICT_LEVELS, FileLines
+from agent_ls.text import line_texts, split_lines, strip_ending
+
+TEXTS = st.text("ab \t\n\r", max_size=30)
+PATTERNS = st.lists(st.text("ab \t", max_size=3), max_size=3)
+
+
+@given(TEXTS)
+def test_texts_of_lines_are_the_lines_without_their_endings(text: str) -> None:
+    lines = split_lines(text)
+    assert line_texts(lines) == [strip_ending(line) for line in lines]
+
+
+@given(st.lists(st.sampled_from(["a\n", "\r", "\n", "b\r\n", "c"]), max_size=6))
+def test_texts_of_any_lines_are_these_lines_without_their_endings(lines: list[str]) -> None:
+    assert line_texts(lines) == [strip_ending(line) for line in lines]
+
+
+@given(TEXTS, PATTERNS, st.integers(0, 12))
+def test_lines_with_endings_and_texts_without_an_index_and_with_one_give_the_same_places(
+    text: str, pattern: list[str], start: int
+) -> None:
+    lines = split_lines(text)
+    for level in STRICT_LEVELS:
+        whole = FileLines([strip_ending(line) for line in lines])
+        expected = list(whole.occurrences(pattern, level, start))
+        lazy = FileLines.of(lines)
+        for _ in range(SEARCHES_WITHOUT_INDEX + 2):
+            assert list(lazy.occurrences(pattern, level, start)) == expected
+        assert lazy.texts == whole.texts and lazy.count == whole.count
