@@ -44,6 +44,7 @@ def shown(ledger: FileLedger, hunk: LedgerHunk) -> Hunk:
         base_lines=hunk.base_lines,
         lines=ledger.lines_of(hunk),
         link=hunk.link,
+        later_turns=hunk.later_turns,
     )
 
 

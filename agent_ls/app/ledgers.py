@@ -318,4 +318,5 @@ def _ledger_hunk(hunk: Hunk, agent_lines: tuple[str, ...]) -> LedgerHunk:
         base_lines=hunk.base_lines,
         agent_lines=agent_lines,
         link=hunk.link,
+        later_turns=hunk.later_turns,
     )

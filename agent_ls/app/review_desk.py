@@ -231,7 +231,8 @@ class ReviewDesk:
             chosen = [
                 hunk
                 for hunk in sorted([*hunks, *self.proposals.open_hunks(file)], key=_place)
-                if session_id in (None, hunk.session_id) and turn_id in (None, hunk.turn_id)
+                if session_id in (None, hunk.session_id)
+                and turn_id in (None, hunk.turn_id, *hunk.later_turns)
             ]
             if chosen:
                 found[name] = chosen
@@ -269,7 +270,7 @@ class ReviewDesk:
         """
         return await self._verdicts.carry_out(
             Selection(hunk_ids, path, turn_id, session_id),
-            Asked(verdict, comment, confirm, lines, replacement),
+            Asked(verdict, comment, confirm, lines, replacement, turn_id),
         )
 
     # -- inside: files

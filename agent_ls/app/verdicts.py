@@ -40,6 +40,10 @@ STALE = (
 GONE = "its lines are back as they were: there is nothing left to decide"
 LINKED = "it belongs to a move: keep or undo it as a whole"
 OTHER_END = "it belongs to a move whose other end stays as it is"
+OTHER_TURN = (
+    "another turn has changed these lines too, and what they were in between is not known: undo the hunk by itself, "
+    "which takes both back"
+)
 NO_SUCH_HUNK = "no such hunk; open its session first"
 
 Verdict: TypeAlias = Literal["keep", "undo"]
@@ -60,7 +64,7 @@ class Selection:
 class Asked:
     """What is wanted of them. `confirm`: what the user typed inside them may be lost.
 
-    `lines` and `replacement` as in review/verdicts.py, for exactly one hunk.
+    `lines` and `replacement` as in review/verdicts.py, for exactly one hunk. `turn_id`: it is about what this turn did.
     """
 
     verdict: Verdict
@@ -68,6 +72,7 @@ class Asked:
     confirm: bool = False
     lines: tuple[int, int] | None = None
     replacement: str | None = None
+    turn_id: str | None = None
 
     def decision(self, ids: Sequence[str]) -> Decision:
         state: Literal["kept", "undone"] = "kept" if self.verdict == "keep" else "undone"
@@ -240,6 +245,8 @@ class Verdicts:
                 task.refused[hunk.id] = CLOSED_SESSION
             elif hunk.link and (asked.lines or asked.replacement is not None):
                 task.refused[hunk.id] = LINKED
+            elif asked.turn_id and asked.verdict == "undo" and set(hunk.turns) != {asked.turn_id}:
+                task.refused[hunk.id] = OTHER_TURN
             elif hunk.state == "stale" and asked.verdict == "undo":
                 task.refused[hunk.id] = STALE
             elif hunk.state == "edited" and asked.lines:

@@ -220,7 +220,8 @@ class Hunk:
 
     `start`/`end` in the current text. `base_lines` and `lines` hold the lines with their endings.
     `what`: `content`, or the whole file was created or deleted. Of a `proposed` hunk `lines` are what it would put in
-    place of [start, end). Hunks with the same `link` are decided together.
+    place of [start, end). Hunks with the same `link` are decided together. `later_turns` have changed the lines that
+    the turn `turn_id` had made.
     """
 
     id: str
@@ -237,6 +238,7 @@ class Hunk:
     base_lines: tuple[str, ...]
     lines: tuple[str, ...]
     link: str = ""
+    later_turns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

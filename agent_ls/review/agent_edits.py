@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from agent_ls.patch.hunks import LineHunk, hunk_ids
 from agent_ls.patch.lines import line_hunks
 from agent_ls.patch.splice import LineSplice, line_splice
-from agent_ls.review.hunks import Author, LedgerHunk, Lines, new_hunk
+from agent_ls.review.hunks import Author, LedgerHunk, Lines, made_by, new_hunk
 from agent_ls.review.ledger import Change, FileLedger, change
 from agent_ls.review.merging import carried
 from agent_ls.review.pieces import Piece, current_lines, held, join, shared
@@ -130,6 +130,9 @@ class _Agent:
         for hunk in hunks:
             if hunk is not keeper and hunk.id:  # one without an id was made by this very edit
                 self.closed.append(replace(hunk, state="gone" if self._is_own(hunk) else "stale"))
+        if any(self._is_own(hunk) for hunk in hunks):
+            parts = (turn for hunk in hunks if self._is_own(hunk) for turn in hunk.turns)
+            keeper = made_by(keeper, (*parts, self.author.turn_id))
         piece = grown(keeper, group, new)
         taken = piece.hunk
         assert taken is not None

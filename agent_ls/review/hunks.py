@@ -14,7 +14,8 @@ States (PROTOCOL, Edits: the ledger):
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol, TypeAlias
 
 Lines: TypeAlias = tuple[str, ...]
@@ -45,7 +46,7 @@ class LedgerHunk:
     Lines count from 0 and keep their endings. `agent_lines` is what the agent wrote; what stands there now is
     `FileLedger.lines_of(hunk)`. `what` create and delete are about the whole file, and their ranges cover it.
     For a hunk that is kept, undone or stale the ranges are those it had last. Hunks with the same `link` belong
-    together: both ends of a move.
+    together: both ends of a move. `later_turns` of the same session have changed what the first one made of it.
     """
 
     id: str
@@ -61,10 +62,21 @@ class LedgerHunk:
     base_lines: Lines
     agent_lines: Lines
     link: str = ""
+    later_turns: tuple[str, ...] = ()
+
+    @property
+    def turns(self) -> tuple[str, ...]:
+        return (self.turn_id, *self.later_turns)
 
     @property
     def is_open(self) -> bool:
         return self.state in OPEN
+
+
+def made_by(hunk: LedgerHunk, turns: Iterable[str]) -> LedgerHunk:
+    """The hunk with these turns having a part in it too."""
+    later = dict.fromkeys(turn for turn in (*hunk.later_turns, *turns) if turn != hunk.turn_id)
+    return replace(hunk, later_turns=tuple(later))
 
 
 def new_hunk(author: Author, what: What, base_lines: Lines, agent_lines: Lines) -> LedgerHunk:

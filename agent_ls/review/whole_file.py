@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agent_ls.review.hunks import Author, LedgerHunk, Lines, State, new_hunk
+from agent_ls.review.hunks import Author, LedgerHunk, Lines, State, made_by, new_hunk
 from agent_ls.review.ledger import FileLedger
 from agent_ls.review.merging import carried
 from agent_ls.review.pieces import Piece, cut, join, shared
@@ -50,6 +50,8 @@ def agent_changed_file(ledger: FileLedger, new_text: str | None, author: Author)
     if hunk is None:
         return _with(replace(ledger, current=lines), new_hunk(author, "create", (), lines))
     agent = lines
+    if hunk.session_id == author.session_id:
+        hunk = made_by(hunk, [author.turn_id])
     if hunk.session_id != author.session_id:
         agent = hunk.agent_lines
     elif hunk.state == "edited":

@@ -106,6 +106,7 @@ def hunk(hunk: Hunk) -> wire.HunkInfo:
         old_lines=hunk.base_lines,
         new_lines=hunk.lines,
         link=hunk.link or None,
+        later_turn_ids=hunk.later_turns or None,
     )
 
 

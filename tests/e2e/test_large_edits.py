@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.loopback import AnthropicServer, ToolCall
+from tests.support.loopback_script import Answer
 from tests.support.served import served
 
 LINES = 100_000
@@ -29,7 +31,7 @@ async def test_edit_of_one_line_of_a_large_document_then_only_its_range_travels(
 ) -> None:
     text = "".join(f"value = {at}  # a line of the text\n" for at in range(LINES))
     replacement = {"file_path": "large.py", "old_string": f"= {CHANGED + 9}  ", "new_string": "= 1  "}
-    script = [
+    script: list[Answer] = [
         [ToolCall("shell", {"command": f"apply_patch <<'EOF'\n{PATCH}\nEOF"})],
         [ToolCall("read_file", {"file_path": "large.py", "offset": CHANGED, "limit": 20})],
         [ToolCall("edit_file", replacement)],
@@ -43,10 +45,10 @@ async def test_edit_of_one_line_of_a_large_document_then_only_its_range_travels(
             session_id = await found.editor.new_session(provider="anthropic", mode="edits", review=review)
             await found.editor.submit(session_id, "go")
             if review == "before":
-                for count in (1, 2):
-                    await found.client.wait_for(
-                        lambda m, count=count: _proposals(found.client.events) >= count
-                    )  # type: ignore[misc]
+                seen = 0
+                for _ in range(2):
+                    told = await found.client.wait_for(_is_proposed, after=seen)
+                    seen = found.client.received.index(told) + 1
                     await found.change("review", session_id, verdict="keep")
             await found.client.event("processing_end")
             asked = [m["params"] for m in found.client.received if m.get("method") == "workspace/applyEdit"]
@@ -61,6 +63,6 @@ async def test_edit_of_one_line_of_a_large_document_then_only_its_range_travels(
             assert len(lines) == LINES
 
 
-def _proposals(events: list[dict[str, object]]) -> int:
-    states = [event["data"] for event in events if event["kind"] == "hunk_state"]
-    return sum(data["hunks"][0]["state"] == "proposed" for data in states)  # type: ignore[index, call-overload]
+def _is_proposed(message: dict[str, Any]) -> bool:
+    event = message.get("params") or {}
+    return event.get("kind") == "hunk_state" and event["data"]["hunks"][0]["state"] == "proposed"

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.editor import new_key
 from tests.support.loopback import AnthropicServer, ToolCall
+from tests.support.loopback_script import Answer, Item
 from tests.support.served import Served, served
 
 TEXT = "".join(f"line {at}\n" for at in range(12))
@@ -19,8 +20,11 @@ def edit(at: int, new: str, path: str = "a.txt") -> ToolCall:
     return ToolCall("edit_file", {"file_path": path, "old_string": f"line {at}\n", "new_string": f"{new}\n"})
 
 
-READ = [ToolCall("read_file", {"file_path": "a.txt"}), ToolCall("read_file", {"file_path": "b.txt"})]
-FIRST = [READ, [edit(1, "first"), edit(8, "first too"), edit(1, "first", "b.txt")], "done"]
+READ: list[Item] = [
+    ToolCall("read_file", {"file_path": "a.txt"}),
+    ToolCall("read_file", {"file_path": "b.txt"}),
+]
+FIRST: list[Answer] = [READ, [edit(1, "first"), edit(8, "first too"), edit(1, "first", "b.txt")], "done"]
 
 
 async def turn(found: Served, session_id: str, words: str) -> str:
@@ -51,7 +55,7 @@ async def test_turn_when_it_is_undone_then_later_turns_and_typing_stay(
     restarted: bool, tmp_path: Path
 ) -> None:
     a, b = prepare(tmp_path)
-    script = [
+    script: list[Answer] = [
         *FIRST,
         [edit(4, "second"), edit(10, "second too")],
         "done",
@@ -105,12 +109,18 @@ async def test_turn_when_a_later_one_rewrote_its_lines_then_what_it_made_is_told
             document = await found.editor.open(a)
             session_id = await found.editor.new_session(provider="anthropic", mode="edits")
             first = await turn(found, session_id, "first")
-            await turn(found, session_id, "second")
-            result = await review(found, turnId=first, verdict="undo")
-            assert "line 8\n" in document.source and await anyio.Path(b).read_text() == TEXT
-            assert "second\n" in document.source, "the later turn's line is not touched"
-            undone = [hunk["newLines"] for hunk in result["changed"]]
-            assert ["second\n"] not in undone
+            second = await turn(found, session_id, "second")
+            for turn_id in (first, second):
+                result = await review(found, turnId=turn_id, verdict="undo")
+                (reason,) = [it["reason"] for it in result["refused"]]
+                assert "another turn" in reason
+            assert document.source == TEXT.replace("line 1\n", "second\n")
+            assert await anyio.Path(b).read_text() == TEXT
+            (file,) = (await found.client.request("agent/hunks", {"turnId": second}))["files"]
+            (hunk,) = file["hunks"]
+            assert (hunk["turnId"], hunk["laterTurnIds"]) == (first, [second])
+            assert (await review(found, hunkIds=[hunk["id"]], verdict="undo"))["refused"] == []
+            assert document.source == TEXT
 
 
 @pytest.mark.req("H6")
@@ -119,7 +129,7 @@ async def test_turn_when_review_is_before_then_what_it_proposes_is_refused_and_w
 ) -> None:
     a, _ = prepare(tmp_path)
     whole = TEXT.replace("line 1\n", "first\n").replace("line 8", "first too")
-    script = [READ, [ToolCall("write_file", {"file_path": "a.txt", "content": whole})], "done"]
+    script: list[Answer] = [READ, [ToolCall("write_file", {"file_path": "a.txt", "content": whole})], "done"]
     with AnthropicServer(script) as provider:
         async with served(tmp_path, provider=provider) as found:
             document = await found.editor.open(a)

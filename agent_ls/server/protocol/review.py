@@ -11,7 +11,7 @@ class HunkInfo(Wire):
     """Ranges are lines [start, end) from 0. `newRange` is in the current text, `oldRange` in the accepted one.
 
     Of a `proposed` hunk `newLines` are what it would put in place of `newRange`. Hunks with the same `link` are decided
-    together.
+    together. `laterTurnIds`: turns that have changed the lines which the turn `turnId` had made.
     """
 
     id: str
@@ -25,6 +25,7 @@ class HunkInfo(Wire):
     old_lines: tuple[str, ...]
     new_lines: tuple[str, ...]
     link: str | None = None
+    later_turn_ids: tuple[str, ...] | None = None
 
 
 class FileHunks(Wire):
