@@ -199,7 +199,12 @@ def test_completion_offers_subcommands_and_values(nvim: Nvim) -> None:
     complete = "return vim.fn.getcompletion(..., 'cmdline')"
 
     assert {"send", "steer", "stop", "resume", "keep_all", "demo"} <= set(nvim.lua(complete, "AgentLs "))
-    assert nvim.lua(complete, "AgentLs ke") == ["keep", "keep_all", "keep_file", "key"]
+    assert nvim.lua(complete, "AgentLs keep_") == [
+        "keep_all",
+        "keep_file",
+        "keep_session",
+        "keep_turn",
+    ]
     assert nvim.lua(complete, "AgentLs mode ") == ["ask", "edits", "full", "plan"]
 
 

@@ -1,4 +1,4 @@
-// Mirrors agent_ls/server/protocol.py: the methods, what we announce, and the shapes that we send and read.
+// Mirrors the package agent_ls/server/protocol: the methods, what we announce, and the shapes that we send and read.
 // Names are those of the wire. Requests are in requests.ts, events in events.ts, what the chat alone reads in
 // protocol_chat.ts. It does not know that there is a connection.
 import type { Draft, StoredSnapshot } from "./protocol_chat";

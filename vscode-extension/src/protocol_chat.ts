@@ -1,4 +1,4 @@
-// Mirrors agent_ls/server/protocol.py: what the chat asks for besides events: history, drafts, models, commands, completion.
+// Mirrors the package agent_ls/server/protocol: what the chat asks for besides events: history, drafts, models, commands, completion.
 import type { FileAction, EventHunk, PlanData, ToolCallResult, UsageData } from "./events";
 import type { ApprovalRequest, Decision, InputPart, Mode, Scope } from "./protocol";
 

@@ -1,4 +1,4 @@
-// Mirrors agent_ls/server/protocol.py: every request that this client makes, with its parameters and its result.
+// Mirrors the package agent_ls/server/protocol: every request that this client makes, with its parameters and its result.
 import type { CommandInfo, CompleteParams, Completion, HistoryResult, ModelsResult, QueueChange } from "./protocol_chat";
 import type { Configuration, Decision, HunkInfo, InputPart, Scope, SessionInfo, SubscribeResult, TerminalInfo, Verdict } from "./protocol";
 

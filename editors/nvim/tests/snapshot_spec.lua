@@ -72,6 +72,7 @@ spec["a whole session becomes these items"] = function()
     "tool failed",
     "approval deny",
     "notice",
+    "end",
   })
 end
 

@@ -105,10 +105,22 @@ local function setting(name, values)
 end
 
 ---@param verdict agent_ls.Verdict
----@param what "judge_hunk"|"judge_file"|"judge_all"
+---@param what "judge_hunk"|"judge_file"|"judge_turn"|"judge_session"|"judge_all"
 ---@return fun()
 local function judge(what, verdict)
   return function() review()[what](verdict) end
+end
+
+---The change under the cursor; with a range its lines only.
+---@param verdict agent_ls.Verdict
+---@return fun(text: string, args: table)
+local function judge_here(verdict)
+  return function(_, args)
+    if args.range > 0 then
+      return review().judge_lines(verdict, args.line1 - 1, args.line2)
+    end
+    review().judge_hunk(verdict)
+  end
 end
 
 ---@type table<string, agent_ls.Command>
@@ -147,8 +159,15 @@ M.commands = {
     run = function(text) approvals().deny(nil, text) end,
     help = "deny what waits, with a reason for the model",
   },
-  keep = { run = judge("judge_hunk", "keep"), help = "keep the change under the cursor" },
-  undo = { run = judge("judge_hunk", "undo"), help = "undo the change under the cursor" },
+  keep = { run = judge_here("keep"), help = "keep the change under the cursor, or its lines in a range" },
+  undo = { run = judge_here("undo"), help = "undo the change under the cursor, or its lines in a range" },
+  comment = { run = function(text) review().comment(text) end, help = "comment on the change under the cursor" },
+  own_text = { run = function() review().own_text() end, help = "accept what is proposed with a text of your own" },
+  compare = { run = function() review().compare() end, help = "compare this file side by side" },
+  keep_turn = { run = judge("judge_turn", "keep"), help = "keep all of the turn that made this change" },
+  undo_turn = { run = judge("judge_turn", "undo"), help = "undo all of the turn that made this change" },
+  keep_session = { run = judge("judge_session", "keep"), help = "keep all changes of this session" },
+  undo_session = { run = judge("judge_session", "undo"), help = "undo all changes of this session" },
   keep_file = { run = judge("judge_file", "keep"), help = "keep all changes of this file" },
   undo_file = { run = judge("judge_file", "undo"), help = "undo all changes of this file" },
   keep_all = { run = judge("judge_all", "keep"), help = "keep all changes" },

@@ -1,147 +1,10 @@
 -- What each kind of event does to a snapshot. Pure; the rules of order (seq, offsets) are snapshot.lua's.
+local parts = require("agent_ls.parts")
 local protocol = require("agent_ls.protocol")
 
 local M = {}
 
----@param text string
----@return integer code points
-local function code_points(text) return vim.str_utfindex(text, "utf-32") end
-
----@param part agent_ls.Part
----@param text string
-function M.append(part, text)
-  local pieces = vim.split(text, "\n", { plain = true })
-  local lines = part.lines
-  lines[#lines] = lines[#lines] .. pieces[1]
-  for i = 2, #pieces do
-    lines[#lines + 1] = pieces[i]
-  end
-  part.length = part.length + code_points(text)
-end
-
----@param text string?
----@return agent_ls.Part
-local function new_part(text)
-  local part = { lines = { "" }, length = 0, open = true }
-  if text and text ~= "" then
-    M.append(part, text)
-  end
-  return part
-end
-
----@param s agent_ls.Snapshot
----@param item agent_ls.Item?
-function M.touch(s, item)
-  if item then
-    s.touched[item.index] = true
-  end
-end
-
----@param s agent_ls.Snapshot
----@param item table
----@return agent_ls.Item
-local function add(s, item)
-  local last = s.items[#s.items]
-  if last and last.kind == "retry" then
-    last.status = item.level == "error" and "failed" or "done"
-    M.touch(s, last)
-  end
-  item.index = #s.items + 1
-  s.items[item.index] = item
-  M.touch(s, item)
-  return item
-end
-
----The item of a call, made when it is first heard of: arguments stream before the call itself starts.
----@param s agent_ls.Snapshot
----@param call_id string
----@param name string?
-local function call(s, call_id, name)
-  local item = s.calls[call_id]
-  if not item then
-    item = add(s, {
-      kind = "tool",
-      id = call_id,
-      name = name or "",
-      summary = "",
-      status = "writing",
-      arguments = new_part(),
-      part = new_part(),
-    })
-    s.calls[call_id] = item
-    s.parts[call_id .. ":args"], s.part_item[call_id .. ":args"] = item.arguments, item
-    s.parts[call_id .. ":out"], s.part_item[call_id .. ":out"] = item.part, item
-  end
-  if name and name ~= "" then
-    item.name = name
-  end
-  return item
-end
-
----@param s agent_ls.Snapshot
----@param part_id string
----@param kind "text"|"reasoning"
-local function text_part(s, part_id, kind)
-  local part = s.parts[part_id]
-  if not part then
-    part = new_part()
-    s.parts[part_id] = part
-  end
-  -- The item comes with the first text, so that an empty part leaves no empty place in the transcript.
-  if part.length > 0 and not s.part_item[part_id] then
-    s.part_item[part_id] = add(s, { kind = kind, id = part_id, part = part })
-  end
-  M.touch(s, s.part_item[part_id])
-  return part
-end
-
----Which kind of part a delta kind (or the kind of an open part) speaks of, and how its part is found or made.
-M.part_of = {
-  assistant_text = function(s, id) return text_part(s, id, "text") end,
-  reasoning = function(s, id) return text_part(s, id, "reasoning") end,
-  tool_call_args = function(s, id, name) return call(s, (id:gsub(":args$", "")), name).arguments end,
-  tool_call_output = function(s, id) return call(s, (id:gsub(":out$", ""))).part end,
-}
-
----Text at the end of a part.
----@param s agent_ls.Snapshot
----@param kind string key of `part_of`
----@param part_id string
----@param text string
----@param name string? of a tool
-function M.extend(s, kind, part_id, text, name)
-  local find = M.part_of[kind]
-  M.append(find(s, part_id, name), text)
-  find(s, part_id, name) -- now that it has text, it has an item
-  M.touch(s, s.part_item[part_id])
-end
-
----The whole text so far of a part, in place of what was here.
----@param s agent_ls.Snapshot
----@param kind string
----@param open {partId: string, text: string, name: string?}
-function M.reopen(s, kind, open)
-  local find = M.part_of[kind]
-  local part = find and find(s, open.partId, open.name)
-  if part and part.open then
-    part.lines, part.length = { "" }, 0
-    M.extend(s, kind, open.partId, open.text, open.name)
-  end
-end
-
----@param s agent_ls.Snapshot
----@param data table
----@param kind "text"|"reasoning"
-local function end_part(s, data, kind)
-  local part = s.parts[data.partId] or new_part()
-  s.parts[data.partId] = part
-  -- The end holds the whole text; what streamed is kept where it is equal, so that a view has nothing to redo.
-  if part.length ~= code_points(data.text) then
-    part.lines, part.length = vim.split(data.text, "\n", { plain = true }), code_points(data.text)
-  end
-  part.open, part.interrupted = false, data.interrupted
-  text_part(s, data.partId, kind)
-end
+local add, call, touch = parts.add, parts.call, parts.touch
 
 ---@param s agent_ls.Snapshot
 ---@param level "info"|"warn"|"error"
@@ -158,7 +21,7 @@ end
 local function set_hunk(s, raw, uri)
   local hunk = protocol.hunk(raw, uri)
   s.hunks[hunk.id] = hunk
-  M.touch(s, s.hunk_item[hunk.id])
+  touch(s, s.hunk_item[hunk.id])
   return hunk
 end
 
@@ -177,13 +40,38 @@ function M.ask(s, data)
   })
 end
 
-local END_WORDS = { interrupted = "Stopped.", error = "Ended by an error." }
+---Sums up what a turn did to a file.
+---@param s agent_ls.Snapshot
+---@param turn_id string
+---@param item agent_ls.Item of kind file
+local function note_file(s, turn_id, item)
+  local files = s.turn_files[turn_id] or {}
+  s.turn_files[turn_id] = files
+  local before = vim.iter(files):find(function(file) return file.uri == item.uri end)
+  if not before then
+    before = { path = item.path, uri = item.uri, action = item.action, added = 0, removed = 0 }
+    table.insert(files, before)
+  elseif not (before.action == "create" and item.action == "modify") then
+    before.action = item.action
+  end
+  before.added, before.removed = before.added + item.added, before.removed + item.removed
+end
+
+---Ends that are said even when nothing was changed.
+local END_WORDS = {
+  interrupted = "Stopped.",
+  aborted = "The session was ended.",
+  error = "Ended by an error.",
+}
 
 ---An error says by itself that all ended, and what to do next.
 ---@param s agent_ls.Snapshot
 ---@return boolean
 local function ends_with_error(s)
   local last = s.items[#s.items]
+  if last and last.kind == "end" then
+    last = s.items[#s.items - 1]
+  end
   return last ~= nil and last.kind == "notice" and last.level == "error"
 end
 
@@ -201,7 +89,7 @@ function fold.session_start(s, data, event)
   local last = s.items[#s.items]
   if last and last.id == s.closed_notice then
     last.text, last.hint = "Session resumed.", nil
-    M.touch(s, last)
+    touch(s, last)
   else
     M.notice(s, "info", "Session resumed.", nil, "resumed:" .. event.seq)
   end
@@ -224,39 +112,50 @@ end
 
 function fold.user_input(s, data, event)
   s.plan = nil
-  add(s, { kind = "user", id = "user:" .. event.seq, text = data.text })
+  add(s, { kind = "user", id = "user:" .. event.seq, text = data.text, turn_id = event.turnId })
 end
 
+---How a turn ended is worth a line when it changed files, or did not end by itself.
 function fold.processing_end(s, data, event)
-  local words = END_WORDS[data.reason]
-  if words and not (data.reason == "error" and ends_with_error(s)) then
-    M.notice(s, "info", words, nil, "stop:" .. event.seq)
+  local turn_id = event.turnId or ""
+  local files = s.turn_files[turn_id] or {}
+  s.turn_files[turn_id] = nil
+  local words = not (data.reason == "error" and ends_with_error(s)) and END_WORDS[data.reason] or nil
+  if words or #files > 0 then
+    s.ends[turn_id] = add(s, {
+      kind = "end",
+      id = "stop:" .. event.seq,
+      turn_id = turn_id,
+      reason = data.reason,
+      text = words,
+      files = files,
+    })
   end
 end
 
-function fold.assistant_text_start(s, data) text_part(s, data.partId, "text") end
+function fold.assistant_text_start(s, data) parts.text_part(s, data.partId, "text") end
 
-function fold.assistant_text_end(s, data) end_part(s, data, "text") end
+function fold.assistant_text_end(s, data) parts.end_part(s, data, "text") end
 
-function fold.reasoning_start(s, data) text_part(s, data.partId, "reasoning") end
+function fold.reasoning_start(s, data) parts.text_part(s, data.partId, "reasoning") end
 
-function fold.reasoning_end(s, data) end_part(s, data, "reasoning") end
+function fold.reasoning_end(s, data) parts.end_part(s, data, "reasoning") end
 
 function fold.tool_call_start(s, data)
   local item = call(s, data.callId, data.name)
   item.summary, item.status = data.summary, "running"
-  local arguments = new_part(data.arguments)
+  local arguments = parts.new_part(data.arguments)
   item.arguments.lines, item.arguments.length = arguments.lines, arguments.length
   item.arguments.open = false
-  M.touch(s, item)
+  touch(s, item)
 end
 
 function fold.tool_call_end(s, data)
   local item = call(s, data.callId, data.name)
   item.status, item.result = data.isError and "failed" or "done", data
   item.arguments.open, item.part.open = false, false
-  item.part.lines, item.part.length = vim.split(data.output, "\n", { plain = true }), code_points(data.output)
-  M.touch(s, item)
+  item.part.lines, item.part.length = vim.split(data.output, "\n", { plain = true }), parts.code_points(data.output)
+  touch(s, item)
 end
 
 function fold.steering_queued(s, data)
@@ -272,14 +171,14 @@ function fold.steering_injected(s, data)
     s.steers[data.steerId] = item
   end
   item.status = "injected"
-  M.touch(s, item)
+  touch(s, item)
 end
 
 function fold.steering_removed(s, data)
   local item = s.steers[data.steerId]
   if item then
     item.status = "removed"
-    M.touch(s, item)
+    touch(s, item)
   end
 end
 
@@ -297,7 +196,7 @@ function fold.plan(s, data, event)
     s.plan = item
   end
   item.steps, item.text = data.items, data.explanation
-  M.touch(s, item)
+  touch(s, item)
 end
 
 function fold.turn_limit(s, data, event) M.notice(s, "warn", data.message, nil, "limit:" .. event.seq) end
@@ -313,7 +212,7 @@ function fold.retry(s, data, event)
   local item = last and last.kind == "retry" and last
     or add(s, { kind = "retry", id = "retry:" .. event.seq })
   item.attempt, item.delay_ms, item.text = data.attempt, data.delayMs, data.message
-  M.touch(s, item)
+  touch(s, item)
 end
 
 function fold.usage(s, data)
@@ -326,7 +225,7 @@ function fold.usage(s, data)
   }
 end
 
-function fold.file_change(s, data)
+function fold.file_change(s, data, event)
   local item = add(s, {
     kind = "file",
     id = ("file:%d"):format(#s.items + 1),
@@ -338,6 +237,7 @@ function fold.file_change(s, data)
     diff = data.diff,
     hunk_ids = {},
   })
+  note_file(s, event.turnId or "", item)
   for i, raw in ipairs(data.hunks or {}) do
     local hunk = set_hunk(s, raw, item.uri)
     item.hunk_ids[i] = hunk.id
@@ -347,7 +247,7 @@ end
 
 function fold.hunk_state(s, data)
   for _, raw in ipairs(data.hunks) do
-    set_hunk(s, raw, data.uri)
+    touch(s, s.ends[set_hunk(s, raw, data.uri).turn_id])
   end
 end
 
@@ -360,7 +260,7 @@ function fold.approval_resolved(s, data)
   end
   item.status, item.reason = data.decision, data.reason ~= "" and data.reason or nil
   item.scope, item.decided_by = data.scope, data.decidedBy
-  M.touch(s, item)
+  touch(s, item)
 end
 
 function fold.terminal_open(s, data)
@@ -375,7 +275,7 @@ function fold.terminal_open(s, data)
   local item = s.calls[data.callId]
   if item then
     item.terminal_id, item.background = data.terminalId, data.background
-    M.touch(s, item)
+    touch(s, item)
   end
 end
 
@@ -383,7 +283,7 @@ function fold.terminal_exit(s, data)
   local terminal = s.terminals[data.terminalId]
   if terminal then
     terminal.running, terminal.exit_code = false, data.exitCode
-    M.touch(s, s.calls[terminal.call_id])
+    touch(s, s.calls[terminal.call_id])
   end
 end
 

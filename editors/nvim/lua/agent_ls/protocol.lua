@@ -1,4 +1,4 @@
--- Mirrors agent_ls/server/protocol.py: names of methods, what we announce, and the shapes that we build or read.
+-- Mirrors the package agent_ls/server/protocol: names of methods, what we announce, and the shapes that we build or read.
 -- Pure but for the random bytes of a key. It does not know that there is a connection.
 local M = {}
 
@@ -20,6 +20,7 @@ M.method = {
   approve = "agent/approve",
   hunks = "agent/hunks",
   review = "agent/review",
+  text_content = "workspace/textDocumentContent",
   editor_state = "agent/editorState",
   diagnostics = "agent/diagnostics",
   complete = "agent/complete",

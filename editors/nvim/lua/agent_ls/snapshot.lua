@@ -2,6 +2,7 @@
 -- Rules (PROTOCOL, Events): a recorded event is applied when its seq is the last one plus 1, a delta when its
 -- offset is the length of its part; smaller ones are dropped; a gap of either asks for a new subscription.
 local folds = require("agent_ls.folds")
+local parts = require("agent_ls.parts")
 
 local M = {}
 
@@ -24,6 +25,8 @@ function M.new()
     hunk_item = {},
     terminals = {},
     terminal_order = {},
+    turn_files = {},
+    ends = {},
     usage = nil,
     touched = {},
   }
@@ -38,7 +41,7 @@ local function stem(kind) return (kind:gsub("_delta$", ""):gsub("_start$", "")) 
 ---@return agent_ls.Outcome
 local function apply_delta(s, event)
   local kind = stem(event.kind)
-  if not folds.part_of[kind] then
+  if not parts.part_of[kind] then
     return "skipped"
   end
   local known = s.parts[event.partId]
@@ -49,7 +52,7 @@ local function apply_delta(s, event)
     return "dropped"
   end
   local name = kind == "tool_call_args" and event.data.name or nil
-  folds.extend(s, kind, event.partId, event.data.text, name)
+  parts.extend(s, kind, event.partId, event.data.text, name)
   return "applied"
 end
 
@@ -92,7 +95,7 @@ function M.subscribed(s, result)
   s.session = vim.tbl_extend("force", s.session or {}, result.session)
   s.state = result.session.state
   for _, open in ipairs(result.openParts or {}) do
-    folds.reopen(s, stem(open.kind), open)
+    parts.reopen(s, stem(open.kind), open)
   end
   for _, request in ipairs(result.pending.approvals or {}) do
     folds.ask(s, request)

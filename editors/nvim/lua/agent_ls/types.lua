@@ -11,7 +11,7 @@
 ---@field kind string?
 ---@field retryable boolean?
 
----A session as the server describes it (agent_ls/server/protocol.py, SessionInfo).
+---A session as the server describes it (agent_ls/server/protocol, SessionInfo).
 ---@class agent_ls.SessionInfo
 ---@field id string
 ---@field title string
@@ -72,7 +72,7 @@
 
 ---One entry of the transcript; `kind` decides which fields are there.
 ---@class agent_ls.Item
----@field kind "user"|"text"|"reasoning"|"tool"|"file"|"approval"|"steer"|"retry"|"notice"|"plan"
+---@field kind "user"|"text"|"reasoning"|"tool"|"file"|"approval"|"steer"|"retry"|"notice"|"plan"|"end"
 ---@field id string stable over a reload
 ---@field index integer place in Snapshot.items
 ---@field text string? user, steer, notice
@@ -96,11 +96,21 @@
 ---@field scope string? approval
 ---@field steps {text: string, status: "pending"|"active"|"done"}[]? plan
 ---@field decided_by string? approval
+---@field turn_id string? user, end
+---@field files agent_ls.TurnFile[]? end: what the turn changed
 ---@field level "info"|"warn"|"error"|nil notice
 ---@field hint string? notice
 ---@field attempt integer? retry
 ---@field delay_ms integer? retry
 ---@field steer_id string? steer
+
+---What a turn did to a file.
+---@class agent_ls.TurnFile
+---@field path string
+---@field uri string
+---@field action "create"|"modify"|"delete"
+---@field added integer
+---@field removed integer
 
 ---@class agent_ls.Terminal
 ---@field id string
@@ -126,6 +136,8 @@
 ---@field hunk_item table<string, agent_ls.Item>
 ---@field terminals table<string, agent_ls.Terminal>
 ---@field terminal_order string[]
+---@field turn_files table<string, agent_ls.TurnFile[]> by turn, until it ends
+---@field ends table<string, agent_ls.Item> the ends of turns that are shown, by turn
 ---@field usage {input: integer, output: integer, context: integer, window: integer, cost: number?}? cost in US dollars
 ---@field plan agent_ls.Item? the plan since the user's last message
 ---@field closed_notice string? id of the notice that the session was closed: a resume takes its place

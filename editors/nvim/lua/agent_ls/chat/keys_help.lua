@@ -1,7 +1,6 @@
 -- A float with every key of the plugin, as the user has them.
 local config = require("agent_ls.config")
-
-local api = vim.api
+local float = require("agent_ls.float")
 
 local M = {}
 
@@ -22,16 +21,22 @@ local SECTIONS = {
     { "edit_command", "change the command, and allow it" },
     { "deny", "deny, with a reason" },
     { "open_file", "open the changed file" },
+    { "compare_file", "compare it side by side" },
+    { "keep_turn", "keep all changes of the turn" },
+    { "undo_turn", "undo all changes of the turn" },
     { "open_terminal", "open the command's terminal" },
   },
   {
     "In a file with changes to review",
     { "next_hunk", "next change" },
     { "prev_hunk", "previous change" },
-    { "keep_hunk", "keep" },
-    { "undo_hunk", "undo" },
+    { "keep_hunk", "keep it, or the selected lines of it" },
+    { "undo_hunk", "undo it, or the selected lines of it" },
     { "keep_file", "keep all of this file" },
     { "undo_file", "undo all of this file" },
+    { "comment_hunk", "comment on it" },
+    { "edit_hunk", "accept what is proposed with your own text" },
+    { "compare", "compare side by side" },
   },
 }
 
@@ -51,24 +56,10 @@ local function lines()
 end
 
 function M.show()
-  local bufnr = api.nvim_create_buf(false, true)
-  local text = lines()
-  api.nvim_buf_set_lines(bufnr, 0, -1, false, text)
-  vim.bo[bufnr].modifiable, vim.bo[bufnr].bufhidden = false, "wipe"
-  local width = math.min(60, vim.o.columns - 4)
-  local height = math.min(#text, vim.o.lines - 6)
-  local win = api.nvim_open_win(bufnr, true, {
-    relative = "editor",
-    width = width,
-    height = height,
-    row = math.floor((vim.o.lines - height) / 2) - 1,
-    col = math.floor((vim.o.columns - width) / 2),
-    style = "minimal",
-    border = "rounded",
-    title = " agent-ls keys ",
-  })
-  for _, key in ipairs({ "q", "<Esc>", config.key("help") or "q" }) do
-    vim.keymap.set("n", key, function() api.nvim_win_close(win, true) end, { buffer = bufnr, nowait = true })
+  local bufnr, close = float.read(lines(), { title = "agent-ls keys", width = 60 })
+  local key = config.key("help")
+  if key then
+    vim.keymap.set("n", key, close, { buffer = bufnr, nowait = true })
   end
 end
 

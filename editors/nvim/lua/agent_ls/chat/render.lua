@@ -53,7 +53,7 @@ function M.is_stream(item, ctx)
 end
 
 ---@type table<string, fun(item: agent_ls.Item, ctx: agent_ls.RenderContext, out: agent_ls.Canvas)>
-local by_kind = { file = changes.file, approval = changes.approval }
+local by_kind = { file = changes.file, approval = changes.approval, ["end"] = changes["end"] }
 
 function by_kind.user(item, _, out)
   for i, line in ipairs(vim.split(item.text, "\n", { plain = true })) do
@@ -259,7 +259,8 @@ function M.has_gap(before, item)
     return false
   end
   local compact = { tool = true, file = true, approval = true, reasoning = true, retry = true }
-  if before.kind == "notice" and item.kind == "notice" then
+  local is_words = function(each) return each.kind == "notice" or each.kind == "end" and #each.files == 0 end
+  if is_words(before) and is_words(item) then
     return false
   end
   local asks = item.kind == "approval" and item.status == "pending"

@@ -119,6 +119,81 @@ function M.file(item, ctx, out)
   })
 end
 
+---@param item agent_ls.Item of kind end
+---@param uri string
+---@param hunks table<string, agent_ls.Hunk>
+---@return string[] ids of what the turn changed there
+local function ids_of_turn(item, uri, hunks)
+  local ids = {}
+  for id, hunk in pairs(hunks) do
+    if hunk.turn_id == item.turn_id and hunk.uri == uri then
+      ids[#ids + 1] = id
+    end
+  end
+  return ids
+end
+
+---@param item agent_ls.Item
+---@param out agent_ls.Canvas
+local function draw_total(item, out)
+  local added, removed = 0, 0
+  for _, file in ipairs(item.files) do
+    added, removed = added + file.added, removed + file.removed
+  end
+  out:add({
+    { plural(#item.files, "file") .. " changed ", "AgentLsStrong" },
+    { "+" .. added, "AgentLsAddedSign" },
+    { " " },
+    { "−" .. removed, "AgentLsRemovedSign" },
+  })
+end
+
+---@param ctx agent_ls.RenderContext
+---@param out agent_ls.Canvas
+local function draw_turn_keys(ctx, out)
+  local chunks = { { "  " } }
+  for _, key in ipairs({ { "compare_file", "compare" }, { "keep_turn", "keep all" }, { "undo_turn", "undo all" } }) do
+    if ctx.keys[key[1]] then
+      vim.list_extend(chunks, { { ctx.keys[key[1]], "AgentLsKey" }, { " " .. key[2] .. "   ", "AgentLsDim" } })
+    end
+  end
+  if #chunks > 1 then
+    out:add(chunks)
+  end
+end
+
+---How a turn ended, and all that it changed. Line n + 1 + (its words) is about file n: see `M.file_at`.
+---@type fun(item: agent_ls.Item, ctx: agent_ls.RenderContext, out: agent_ls.Canvas)
+M["end"] = function(item, ctx, out)
+  if item.text then
+    out:add({ { "· ", "AgentLsDim" }, { item.text, "AgentLsDim" } })
+  end
+  if #item.files == 0 then
+    return
+  end
+  draw_total(item, out)
+  local waits = false
+  for _, file in ipairs(item.files) do
+    out:add({
+      { "  " .. ACTION_GLYPHS[file.action] .. " ", "AgentLsDim" },
+      { ctx.relative(file.path), "AgentLsPath" },
+      { (" +%d"):format(file.added), "AgentLsAddedSign" },
+      { (" −%d"):format(file.removed), "AgentLsRemovedSign" },
+    })
+    local words, group = review_state({ hunk_ids = ids_of_turn(item, file.uri, ctx.hunks) }, ctx.hunks)
+    out:add_end(words, group, ctx.width)
+    waits = waits or group == "AgentLsAsk"
+  end
+  if waits then
+    draw_turn_keys(ctx, out)
+  end
+end
+
+---@param item agent_ls.Item of kind end
+---@param line integer of the item, from 0
+---@return agent_ls.TurnFile? the file that this line is about, else the first
+function M.file_at(item, line) return item.files[line - (item.text and 1 or 0)] or item.files[1] end
+
 ---@type agent_ls.Chunk
 local BAR = { "┃ ", "AgentLsAsk" }
 ---@type agent_ls.Chunk

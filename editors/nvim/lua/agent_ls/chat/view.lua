@@ -188,13 +188,45 @@ function M.show_file(path, line)
   end
 end
 
-local function open_item_file()
+---@return {path: string, uri: string, line: integer?}? the changed file under the cursor
+local function file_under_cursor()
   local item = item_under_cursor()
-  if not item or item.kind ~= "file" then
-    return log.notify("Put the cursor on a changed file.")
+  if item and item.kind == "file" then
+    local hunk = session.snapshot().hunks[item.hunk_ids[1]]
+    return { path = item.path, uri = item.uri, line = hunk and hunk.first + 1 }
   end
-  local hunk = session.snapshot().hunks[item.hunk_ids[1]]
-  M.show_file(item.path, hunk and hunk.first + 1)
+  if item and item.kind == "end" and #item.files > 0 then
+    local line = api.nvim_win_get_cursor(assert(M.window()))[1] - 1 - transcript.row(item)
+    return require("agent_ls.chat.render_changes").file_at(item, line)
+  end
+  log.notify("Put the cursor on a changed file.")
+end
+
+local function open_item_file()
+  local file = file_under_cursor()
+  if file then
+    M.show_file(file.path, file.line)
+  end
+end
+
+local function compare_item_file()
+  local file = file_under_cursor()
+  if file then
+    require("agent_ls.review.actions").compare(file.uri)
+  end
+end
+
+---@param verdict agent_ls.Verdict
+---@return fun()
+local function judge_turn(verdict)
+  return function()
+    local item = item_under_cursor()
+    local turn_id = item and item.turn_id
+    if not turn_id then
+      return log.notify("Put the cursor on the end of a turn, or on what you said.")
+    end
+    require("agent_ls.review.actions").judge_turn(verdict, turn_id)
+  end
 end
 
 local function toggle_item()
@@ -252,6 +284,9 @@ local function map_keys()
   map({ "n" }, "edit_command", function() approvals.edit(item_under_cursor()) end, "change the command, and allow it")
   map({ "n" }, "deny", function() approvals.deny(item_under_cursor()) end, "deny, with a reason")
   map({ "n" }, "open_file", open_item_file, "open the changed file")
+  map({ "n" }, "compare_file", compare_item_file, "compare the changed file side by side")
+  map({ "n" }, "keep_turn", judge_turn("keep"), "keep all changes of the turn")
+  map({ "n" }, "undo_turn", judge_turn("undo"), "undo all changes of the turn")
   map({ "n" }, "open_terminal", open_item_terminal, "open the command's terminal")
   vim.keymap.set("n", "i", M.focus_prompt, { buffer = transcript.buffer(), desc = "agent-ls: to the prompt" })
   local map_prompt = mapper(input.buffer())

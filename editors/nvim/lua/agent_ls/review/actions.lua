@@ -1,10 +1,12 @@
 -- Review in the editor: keeps the hunks and their marks, maps the keys where hunks are, and sends verdicts by id.
+local compare = require("agent_ls.review.compare")
 local config = require("agent_ls.config")
 local files = require("agent_ls.files")
 local log = require("agent_ls.log")
 local model = require("agent_ls.review.model")
 local session = require("agent_ls.session")
 local signs = require("agent_ls.review.signs")
+local verdicts = require("agent_ls.review.verdicts")
 
 local api = vim.api
 
@@ -13,12 +15,12 @@ local M = {}
 local hunks = model.new()
 local mapped = {} ---@type table<integer, string[]> keys that we mapped, by buffer
 
----@alias agent_ls.Verdict "keep"|"undo"
-
 ---@param bufnr integer
 local function unmap(bufnr)
   for _, key in ipairs(mapped[bufnr] or {}) do
-    pcall(vim.keymap.del, "n", key, { buffer = bufnr })
+    for _, mode in ipairs({ "n", "x" }) do
+      pcall(vim.keymap.del, mode, key, { buffer = bufnr })
+    end
   end
   mapped[bufnr] = nil
 end
@@ -29,9 +31,29 @@ local KEYS = {
   { "undo_hunk", function() M.judge_hunk("undo") end, "undo this change" },
   { "keep_file", function() M.judge_file("keep") end, "keep all changes of this file" },
   { "undo_file", function() M.judge_file("undo") end, "undo all changes of this file" },
+  { "comment_hunk", function() M.comment() end, "comment on this change" },
+  { "edit_hunk", function() M.own_text() end, "accept it with a text of your own" },
+  { "compare", function() M.compare() end, "compare side by side" },
   { "next_hunk", function() M.go(1) end, "next change" },
   { "prev_hunk", function() M.go(-1) end, "previous change" },
 }
+
+---@type {[1]: string, [2]: fun(), [3]: string}[] in Visual mode
+local LINE_KEYS = {
+  { "keep_hunk", function() M.judge_selection("keep") end, "keep the selected lines" },
+  { "undo_hunk", function() M.judge_selection("undo") end, "undo the selected lines" },
+}
+
+---@param bufnr integer
+---@param mode "n"|"x"
+---@param entry {[1]: string, [2]: fun(), [3]: string}
+local function map_key(bufnr, mode, entry)
+  local key = config.key(entry[1])
+  if key then
+    vim.keymap.set(mode, key, log.guarded(entry[3], entry[2]), { buffer = bufnr, desc = "agent-ls: " .. entry[3] })
+    table.insert(mapped[bufnr], key)
+  end
+end
 
 ---@param bufnr integer
 local function map(bufnr)
@@ -39,23 +61,18 @@ local function map(bufnr)
     return
   end
   mapped[bufnr] = {}
-  for _, entry in ipairs(KEYS) do
-    local key = config.key(entry[1])
-    if key then
-      local run = log.guarded(entry[3], entry[2])
-      vim.keymap.set("n", key, run, { buffer = bufnr, desc = "agent-ls: " .. entry[3] })
-      table.insert(mapped[bufnr], key)
-    end
-  end
+  vim.iter(KEYS):each(function(entry) map_key(bufnr, "n", entry) end)
+  vim.iter(LINE_KEYS):each(function(entry) map_key(bufnr, "x", entry) end)
 end
 
 ---@param uri string
 local function refresh(uri)
   local bufnr = files.loaded(uri)
+  local open = model.of_file(hunks, uri)
+  compare.refresh(uri, open)
   if not bufnr then
     return
   end
-  local open = model.of_file(hunks, uri)
   signs.show(bufnr, open)
   if #open > 0 then
     map(bufnr)
@@ -67,82 +84,137 @@ end
 ---@param bufnr integer
 ---@return string? uri under which the server knows this buffer
 local function uri_of(bufnr)
-  return vim.iter(model.files(hunks)):find(function(uri) return files.loaded(uri) == bufnr end)
+  return compare.uri_of(bufnr)
+    or vim.iter(model.files(hunks)):find(function(uri) return files.loaded(uri) == bufnr end)
 end
 
----@param ids string[]
----@return agent_ls.Hunk[] those in which the user has typed
-local function edited(ids)
-  local out = {}
-  for _, uri in ipairs(model.files(hunks)) do
-    for _, id in ipairs(ids) do
-      local hunk = hunks[uri][id]
-      if hunk and hunk.state == "edited" then
-        out[#out + 1] = hunk
-      end
-    end
-  end
-  return out
-end
-
----@param params table
-local function send(params)
-  -- What changed comes as hunk_state events, to all who look at these hunks.
-  session.review(params, function(result)
-    for _, refused in ipairs(result.refused or {}) do
-      session.say("warn", refused.reason or "A change was left as it is.")
-    end
-  end)
-end
-
----@param ids string[]
----@param verdict agent_ls.Verdict
-local function judge(ids, verdict)
-  local own = verdict == "undo" and edited(ids) or {}
-  if #own == 0 then
-    return send({ hunkIds = ids, verdict = verdict })
-  end
-  require("agent_ls.review.confirm").ask(
-    own,
-    function() send({ hunkIds = ids, verdict = verdict, confirm = true }) end
-  )
-end
-
+---Where the changes stand in a buffer: in the file, or in the text that is proposed for it.
 ---@param bufnr integer
----@return string[] ids
-local function ids_of(bufnr)
-  return vim.tbl_map(function(place) return place.hunk.id end, signs.places(bufnr))
+---@return agent_ls.Place[]
+local function places(bufnr) return compare.places(bufnr) or signs.places(bufnr) end
+
+---@return agent_ls.Hunk? the change under the cursor
+local function here()
+  local row = api.nvim_win_get_cursor(0)[1] - 1
+  local hunk = model.at(places(api.nvim_get_current_buf()), row)
+  if not hunk then
+    log.notify("The cursor is on no change of the agent.")
+  end
+  return hunk
 end
 
 ---@param verdict agent_ls.Verdict
 function M.judge_hunk(verdict)
-  local row = api.nvim_win_get_cursor(0)[1] - 1
-  local hunk = model.at(signs.places(api.nvim_get_current_buf()), row)
-  if not hunk then
-    return log.notify("The cursor is on no change of the agent.")
+  local hunk = here()
+  if hunk then
+    verdicts.judge({ hunk }, verdict)
   end
-  judge({ hunk.id }, verdict)
+end
+
+---Judges the lines from one to another: of each change those that are among them.
+---@param verdict agent_ls.Verdict
+---@param first integer row, from 0
+---@param last integer row after the last
+function M.judge_lines(verdict, first, last)
+  local bufnr = api.nvim_get_current_buf()
+  local found = model.selected(places(bufnr), first, last)
+  if #found.whole + #found.parts == 0 then
+    return log.notify("No change of the agent is among these lines.")
+  end
+  if #found.whole > 0 then
+    verdicts.judge(found.whole, verdict)
+  end
+  for _, part in ipairs(found.parts) do
+    if part.hunk.state == "proposed" and not compare.places(bufnr) then
+      -- The lines here are those that it would replace, not its own.
+      log.notify("Compare it to choose lines of what is proposed (:AgentLs compare).")
+    else
+      verdicts.judge({ part.hunk }, verdict, { lines = part.lines })
+    end
+  end
+end
+
+---@param verdict agent_ls.Verdict
+function M.judge_selection(verdict)
+  local first, last = vim.fn.line("v"), vim.fn.line(".")
+  api.nvim_feedkeys(vim.keycode("<Esc>"), "nx", false)
+  M.judge_lines(verdict, math.min(first, last) - 1, math.max(first, last))
+end
+
+---@param chosen agent_ls.Hunk[]
+---@param verdict agent_ls.Verdict
+---@param nothing string said when there are none
+local function judge_all_of(chosen, verdict, nothing)
+  if #chosen == 0 then
+    return log.notify(nothing)
+  end
+  verdicts.judge(chosen, verdict)
+end
+
+---@return agent_ls.Hunk[] that wait, in all files
+local function all()
+  local out = {}
+  for _, uri in ipairs(model.files(hunks)) do
+    vim.list_extend(out, model.of_file(hunks, uri))
+  end
+  return out
 end
 
 ---@param verdict agent_ls.Verdict
 function M.judge_file(verdict)
-  local ids = ids_of(api.nvim_get_current_buf())
-  if #ids == 0 then
-    return log.notify("No change of the agent waits in this file.")
+  local shown = vim.tbl_map(function(place) return place.hunk end, places(api.nvim_get_current_buf()))
+  judge_all_of(shown, verdict, "No change of the agent waits in this file.")
+end
+
+---All of one turn: of the one named, else of the change under the cursor.
+---@param verdict agent_ls.Verdict
+---@param turn_id string?
+function M.judge_turn(verdict, turn_id)
+  local hunk = not turn_id and here() or nil
+  turn_id = turn_id or hunk and hunk.turn_id
+  if turn_id then
+    local of_turn = vim.tbl_filter(function(each) return each.turn_id == turn_id end, all())
+    judge_all_of(of_turn, verdict, "No change of this turn waits.")
   end
-  judge(ids, verdict)
+end
+
+---All of the session that is shown.
+---@param verdict agent_ls.Verdict
+function M.judge_session(verdict)
+  local own = vim.tbl_filter(function(hunk) return hunk.session_id == session.current_id() end, all())
+  judge_all_of(own, verdict, "No change of this session waits.")
 end
 
 ---@param verdict agent_ls.Verdict
-function M.judge_all(verdict)
-  local ids = {}
-  for _, uri in ipairs(model.files(hunks)) do
-    vim.list_extend(ids, vim.tbl_map(function(hunk) return hunk.id end, model.of_file(hunks, uri)))
+function M.judge_all(verdict) judge_all_of(all(), verdict, "No change of the agent waits.") end
+
+---@param text string?
+function M.comment(text)
+  local hunk = here()
+  if hunk then
+    require("agent_ls.review.say").comment(hunk, text)
   end
-  if #ids == 0 then
-    return log.notify("No change of the agent waits.")
+end
+
+function M.own_text()
+  local hunk = here()
+  if hunk then
+    require("agent_ls.review.say").own_text(hunk)
   end
-  judge(ids, verdict)
+end
+
+---Side by side: the file under the cursor, or the one named, at its change under the cursor, else at its first.
+---@param uri string?
+function M.compare(uri)
+  local bufnr = api.nvim_get_current_buf()
+  uri = uri or uri_of(bufnr)
+  local open = uri and model.of_file(hunks, uri) or {}
+  if #open == 0 then
+    return log.notify("No change of the agent waits in this file.")
+  end
+  local row = api.nvim_win_get_cursor(0)[1] - 1
+  local at = vim.iter(open):find(function(hunk) return hunk == model.at(places(bufnr), row) end)
+  compare.open(open, at or open[1], map)
 end
 
 ---@param place agent_ls.Place
@@ -176,7 +248,7 @@ end
 ---@param by 1|-1
 function M.go(by)
   local row = api.nvim_win_get_cursor(0)[1] - 1
-  local place = model.next(signs.places(api.nvim_get_current_buf()), row, by)
+  local place = model.next(places(api.nvim_get_current_buf()), row, by)
   if place then
     jump(place)
   else
@@ -186,11 +258,7 @@ end
 
 ---@return integer changes that wait, in all files
 function M.count()
-  local count = 0
-  for _, uri in ipairs(model.files(hunks)) do
-    count = count + vim.tbl_count(hunks[uri])
-  end
-  return count
+  return #all()
 end
 
 ---@param change agent_ls.Change

@@ -1,7 +1,7 @@
 -- Asks before a change is undone in which the user has typed, and shows both texts.
-local SHOWN_LINES = 12 -- of each text: enough to see which is which
+local float = require("agent_ls.float")
 
-local api = vim.api
+local SHOWN_LINES = 12 -- of each text: enough to see which is which
 
 local M = {}
 
@@ -36,30 +36,17 @@ function M.ask(hunks, yes)
     describe(hunk, lines)
   end
   lines[#lines + 1] = "Undo, and lose what you typed there?   y: yes   n: no"
-  local bufnr = api.nvim_create_buf(false, true)
-  api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
-  vim.bo[bufnr].modifiable, vim.bo[bufnr].bufhidden = false, "wipe"
-  local height = math.min(#lines, vim.o.lines - 6)
-  local win = api.nvim_open_win(bufnr, true, {
-    relative = "cursor",
-    row = 1,
-    col = 0,
-    width = math.min(70, vim.o.columns - 4),
-    height = height,
-    style = "minimal",
-    border = "rounded",
-    title = " agent-ls ",
-  })
+  local bufnr, close = float.read(lines, { title = "agent-ls", width = 70, at_cursor = true })
   local answer = function(is_yes)
     return function()
-      api.nvim_win_close(win, true)
+      close()
       if is_yes then
         yes()
       end
     end
   end
   vim.keymap.set("n", "y", answer(true), { buffer = bufnr, nowait = true })
-  for _, key in ipairs({ "n", "q", "<Esc>", "<CR>" }) do
+  for _, key in ipairs({ "n", "<CR>" }) do
     vim.keymap.set("n", key, answer(false), { buffer = bufnr, nowait = true })
   end
 end

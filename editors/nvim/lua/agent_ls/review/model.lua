@@ -87,6 +87,42 @@ function M.at(placed, row)
   end
 end
 
+---The lines of each proposal in the proposed text, from top to bottom.
+---@param in_order agent_ls.Hunk[]
+---@return agent_ls.Place[]
+function M.in_proposed(in_order)
+  local out, shift = {}, 0
+  for _, hunk in ipairs(in_order) do
+    if hunk.state == "proposed" then
+      local first = hunk.first + shift
+      shift = shift + #hunk.new_lines - (hunk.last - hunk.first)
+      out[#out + 1] = { hunk = hunk, first = first, last = first + #hunk.new_lines }
+    end
+  end
+  return out
+end
+
+---What a selection of rows means: hunks that are in it as a whole, and lines of the others.
+---@param placed agent_ls.Place[] where the new lines of the hunks stand
+---@param first integer row, from 0
+---@param last integer row after the last
+---@return {whole: agent_ls.Hunk[], parts: {hunk: agent_ls.Hunk, lines: integer[]}[]}
+function M.selected(placed, first, last)
+  local whole, parts = {}, {}
+  for _, place in ipairs(placed) do
+    local from, to = math.max(first, place.first), math.min(last, place.last)
+    local is_removal = place.first == place.last
+    if is_removal and first <= place.first and place.first < last then
+      whole[#whole + 1] = place.hunk
+    elseif from == place.first and to == place.last and not is_removal then
+      whole[#whole + 1] = place.hunk
+    elseif from < to then
+      parts[#parts + 1] = { hunk = place.hunk, lines = { from - place.first, to - place.first } }
+    end
+  end
+  return { whole = whole, parts = parts }
+end
+
 ---@param placed {hunk: agent_ls.Hunk, first: integer, last: integer}[]
 ---@param row integer
 ---@param by 1|-1

@@ -17,6 +17,7 @@ local M = {}
 ---@field mark integer extmark over the hunk's lines
 
 local placed = {} ---@type table<integer, table<string, agent_ls.PlacedHunk>> by buffer, then hunk id
+local compared = {} ---@type table<integer, true?> buffers whose other side stands beside them
 
 local GROUPS = {
   pending = { added = "AgentLsAdded", sign = "AgentLsAddedSign", word = "" },
@@ -64,9 +65,13 @@ local function position(bufnr, hunk, before)
   return math.min(hunk.first, count), math.min(hunk.last, count)
 end
 
+---@param bufnr integer
 ---@param hunk agent_ls.Hunk
 ---@return table[] virtual lines: what a change took away, or what a proposed one would bring
-local function virtual_lines(hunk)
+local function virtual_lines(bufnr, hunk)
+  if compared[bufnr] then
+    return {} -- they stand in the other window
+  end
   local lines = hunk.state == "proposed" and hunk.new_lines or hunk.old_lines
   local group = hunk.state == "proposed" and "AgentLsAdded" or "AgentLsRemoved"
   return vim.tbl_map(function(line)
@@ -109,13 +114,13 @@ local function draw(bufnr, hunk, first, last, extra)
   local row = math.min(first, count - 1)
   for line = first, last - 1 do
     api.nvim_buf_set_extmark(bufnr, ns, line, 0, {
-      line_hl_group = groups.added,
+      line_hl_group = not compared[bufnr] and groups.added or nil, -- diff mode has colours of its own
       sign_text = "▎",
       sign_hl_group = groups.sign,
       undo_restore = false,
     })
   end
-  local virt_lines = virtual_lines(hunk)
+  local virt_lines = virtual_lines(bufnr, hunk)
   local is_below = hunk.state == "proposed" and last > first
   api.nvim_buf_set_extmark(bufnr, ns, is_below and math.min(last, count) - 1 or row, 0, {
     virt_lines = #virt_lines > 0 and virt_lines or nil,
@@ -155,11 +160,25 @@ function M.show(bufnr, hunks)
   placed[bufnr] = next(now) and now or nil
 end
 
+---Draws a buffer as one that is compared, without what its other side shows, or as any other again.
+---@param bufnr integer
+---@param is_compared boolean
+function M.set_compared(bufnr, is_compared)
+  compared[bufnr] = is_compared or nil
+  local hunks = vim.tbl_map(function(place) return place.hunk end, M.places(bufnr))
+  if api.nvim_buf_is_loaded(bufnr) and #hunks > 0 then
+    M.show(bufnr, hunks)
+  end
+end
+
 ---Where the buffer's hunks stand now, from top to bottom.
 ---@param bufnr integer
 ---@return agent_ls.Place[]
 function M.places(bufnr)
   local out = {}
+  if not api.nvim_buf_is_loaded(bufnr) then
+    return out
+  end
   for _, place in pairs(placed[bufnr] or {}) do
     local first, last = where_now(bufnr, place)
     if first and last then

@@ -1,0 +1,98 @@
+-- A small window over the text: to read something, or to write a text of several lines and hand it on.
+local api = vim.api
+
+local M = {}
+
+---@class agent_ls.FloatOptions
+---@field title string
+---@field footer string? what the keys do
+---@field width integer?
+---@field at_cursor boolean? below the cursor, else in the middle
+
+---@param bufnr integer
+---@param height integer
+---@param options agent_ls.FloatOptions
+---@return integer win
+local function open(bufnr, height, options)
+  local width = math.min(options.width or 72, vim.o.columns - 4)
+  height = math.max(1, math.min(height, vim.o.lines - 6))
+  local place = options.at_cursor and { relative = "cursor", row = 1, col = 0 }
+    or {
+      relative = "editor",
+      row = math.floor((vim.o.lines - height) / 2) - 1,
+      col = math.floor((vim.o.columns - width) / 2),
+    }
+  return api.nvim_open_win(
+    bufnr,
+    true,
+    vim.tbl_extend("force", place, {
+      width = width,
+      height = height,
+      style = "minimal",
+      border = "rounded",
+      title = (" %s "):format(options.title),
+      footer = options.footer and (" %s "):format(options.footer) or nil,
+    })
+  )
+end
+
+---Shows lines until a key closes it.
+---@param lines string[]
+---@param options agent_ls.FloatOptions
+---@return integer bufnr for more keys
+---@return fun() close
+function M.read(lines, options)
+  local bufnr = api.nvim_create_buf(false, true)
+  api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
+  vim.bo[bufnr].modifiable, vim.bo[bufnr].bufhidden = false, "wipe"
+  local win = open(bufnr, #lines, options)
+  local close = function()
+    if api.nvim_win_is_valid(win) then
+      api.nvim_win_close(win, true)
+    end
+  end
+  for _, key in ipairs({ "q", "<Esc>" }) do
+    vim.keymap.set("n", key, close, { buffer = bufnr, nowait = true, desc = "agent-ls: close" })
+  end
+  return bufnr, close
+end
+
+---Lets the user write. Writing the buffer (:w, ZZ) or <C-s> hands on what stands there; q and <Esc> in Normal mode
+---leave it, and hand on nothing.
+---@param lines string[] to begin with
+---@param options agent_ls.FloatOptions | {filetype: string?, insert: boolean?}
+---@param done fun(lines: string[])
+function M.write(lines, options, done)
+  local bufnr = api.nvim_create_buf(false, false)
+  vim.bo[bufnr].buftype, vim.bo[bufnr].bufhidden, vim.bo[bufnr].swapfile = "acwrite", "wipe", false
+  api.nvim_buf_set_name(bufnr, ("agent-ls://write/%d"):format(bufnr))
+  api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
+  vim.bo[bufnr].filetype = options.filetype or ""
+  vim.bo[bufnr].modified = false
+  options.footer = options.footer or "<C-s> or :w hands it on · q leaves"
+  local win = open(bufnr, math.max(#lines, 3), options)
+  local function leave()
+    if api.nvim_win_is_valid(win) then
+      api.nvim_win_close(win, true)
+    end
+  end
+  local function hand_on()
+    local text = api.nvim_buf_get_lines(bufnr, 0, -1, false)
+    vim.bo[bufnr].modified = false
+    vim.schedule(function()
+      vim.cmd.stopinsert()
+      leave()
+      done(text)
+    end)
+  end
+  api.nvim_create_autocmd("BufWriteCmd", { buffer = bufnr, callback = hand_on })
+  vim.keymap.set({ "n", "i" }, "<C-s>", hand_on, { buffer = bufnr, desc = "agent-ls: hand it on" })
+  for _, key in ipairs({ "q", "<Esc>" }) do
+    vim.keymap.set("n", key, leave, { buffer = bufnr, nowait = true, desc = "agent-ls: leave it" })
+  end
+  if options.insert then
+    vim.cmd.startinsert({ bang = true })
+  end
+end
+
+return M

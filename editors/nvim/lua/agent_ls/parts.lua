@@ -1,0 +1,145 @@
+-- Text that grows, and the entries of a transcript that hold it: made, extended and ended. Pure.
+local M = {}
+
+---@param text string
+---@return integer code points
+function M.code_points(text) return vim.str_utfindex(text, "utf-32") end
+
+---@param part agent_ls.Part
+---@param text string
+function M.append(part, text)
+  local pieces = vim.split(text, "\n", { plain = true })
+  local lines = part.lines
+  lines[#lines] = lines[#lines] .. pieces[1]
+  for i = 2, #pieces do
+    lines[#lines + 1] = pieces[i]
+  end
+  part.length = part.length + M.code_points(text)
+end
+
+---@param text string?
+---@return agent_ls.Part
+function M.new_part(text)
+  local part = { lines = { "" }, length = 0, open = true }
+  if text and text ~= "" then
+    M.append(part, text)
+  end
+  return part
+end
+
+---@param s agent_ls.Snapshot
+---@param item agent_ls.Item?
+function M.touch(s, item)
+  if item then
+    s.touched[item.index] = true
+  end
+end
+
+---An entry at the end of the transcript.
+---@param s agent_ls.Snapshot
+---@param item table
+---@return agent_ls.Item
+function M.add(s, item)
+  local last = s.items[#s.items]
+  if last and last.kind == "retry" then
+    last.status = item.level == "error" and "failed" or "done"
+    M.touch(s, last)
+  end
+  item.index = #s.items + 1
+  s.items[item.index] = item
+  M.touch(s, item)
+  return item
+end
+
+---The item of a call, made when it is first heard of: arguments stream before the call itself starts.
+---@param s agent_ls.Snapshot
+---@param call_id string
+---@param name string?
+function M.call(s, call_id, name)
+  local item = s.calls[call_id]
+  if not item then
+    item = M.add(s, {
+      kind = "tool",
+      id = call_id,
+      name = name or "",
+      summary = "",
+      status = "writing",
+      arguments = M.new_part(),
+      part = M.new_part(),
+    })
+    s.calls[call_id] = item
+    s.parts[call_id .. ":args"], s.part_item[call_id .. ":args"] = item.arguments, item
+    s.parts[call_id .. ":out"], s.part_item[call_id .. ":out"] = item.part, item
+  end
+  if name and name ~= "" then
+    item.name = name
+  end
+  return item
+end
+
+---@param s agent_ls.Snapshot
+---@param part_id string
+---@param kind "text"|"reasoning"
+function M.text_part(s, part_id, kind)
+  local part = s.parts[part_id]
+  if not part then
+    part = M.new_part()
+    s.parts[part_id] = part
+  end
+  -- The item comes with the first text, so that an empty part leaves no empty place in the transcript.
+  if part.length > 0 and not s.part_item[part_id] then
+    s.part_item[part_id] = M.add(s, { kind = kind, id = part_id, part = part })
+  end
+  M.touch(s, s.part_item[part_id])
+  return part
+end
+
+---Which kind of part a delta kind (or the kind of an open part) speaks of, and how its part is found or made.
+M.part_of = {
+  assistant_text = function(s, id) return M.text_part(s, id, "text") end,
+  reasoning = function(s, id) return M.text_part(s, id, "reasoning") end,
+  tool_call_args = function(s, id, name) return M.call(s, (id:gsub(":args$", "")), name).arguments end,
+  tool_call_output = function(s, id) return M.call(s, (id:gsub(":out$", ""))).part end,
+}
+
+---Text at the end of a part.
+---@param s agent_ls.Snapshot
+---@param kind string key of `part_of`
+---@param part_id string
+---@param text string
+---@param name string? of a tool
+function M.extend(s, kind, part_id, text, name)
+  local find = M.part_of[kind]
+  M.append(find(s, part_id, name), text)
+  find(s, part_id, name) -- now that it has text, it has an item
+  M.touch(s, s.part_item[part_id])
+end
+
+---The whole text so far of a part, in place of what was here.
+---@param s agent_ls.Snapshot
+---@param kind string
+---@param open {partId: string, text: string, name: string?}
+function M.reopen(s, kind, open)
+  local find = M.part_of[kind]
+  local part = find and find(s, open.partId, open.name)
+  if part and part.open then
+    part.lines, part.length = { "" }, 0
+    M.extend(s, kind, open.partId, open.text, open.name)
+  end
+end
+
+---@param s agent_ls.Snapshot
+---@param data table
+---@param kind "text"|"reasoning"
+function M.end_part(s, data, kind)
+  local part = s.parts[data.partId] or M.new_part()
+  s.parts[data.partId] = part
+  -- The end holds the whole text; what streamed is kept where it is equal, so that a view has nothing to redo.
+  if part.length ~= M.code_points(data.text) then
+    part.lines, part.length = vim.split(data.text, "\n", { plain = true }), M.code_points(data.text)
+  end
+  part.open, part.interrupted = false, data.interrupted
+  M.text_part(s, data.partId, kind)
+end
+
+return M

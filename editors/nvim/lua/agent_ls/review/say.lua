@@ -1,0 +1,80 @@
+-- What the user has to say of one change besides yes and no: a comment, or a text of his own in its place.
+local float = require("agent_ls.float")
+local log = require("agent_ls.log")
+local protocol = require("agent_ls.protocol")
+local session = require("agent_ls.session")
+local verdicts = require("agent_ls.review.verdicts")
+
+local M = {}
+
+---@param hunk agent_ls.Hunk
+---@param comment string
+local function ask_for_another(hunk, comment)
+  local text = table.concat(hunk.new_lines, "\n") .. (#hunk.new_lines > 0 and "\n" or "")
+  local selection = protocol.selection_input(hunk.uri, hunk.first, hunk.last, text)
+  session.submit({ selection, protocol.text_input(comment) })
+end
+
+---@param hunk agent_ls.Hunk
+---@return {[1]: string, [2]: fun(hunk: agent_ls.Hunk, comment: string)}[]
+local function outcomes(hunk)
+  local is_proposal = hunk.state == "proposed"
+  local judge = function(verdict)
+    return function(its, comment) verdicts.judge({ its }, verdict, { comment = comment }) end
+  end
+  return {
+    { is_proposal and "Accept it, and tell" or "Keep it, and tell", judge("keep") },
+    { is_proposal and "Reject it, and tell" or "Undo it, and tell", judge("undo") },
+    { "Ask for another version", ask_for_another },
+  }
+end
+
+---@param hunk agent_ls.Hunk
+---@param comment string
+local function choose(hunk, comment)
+  vim.ui.select(outcomes(hunk), {
+    prompt = "This change",
+    format_item = function(outcome) return outcome[1] end,
+  }, function(outcome)
+    if outcome then
+      outcome[2](hunk, comment)
+    end
+  end)
+end
+
+---A comment on a change, and what becomes of the change.
+---@param hunk agent_ls.Hunk
+---@param text string? asked for when nil or ""
+function M.comment(hunk, text)
+  if text and text ~= "" then
+    return choose(hunk, text)
+  end
+  float.write({ "" }, { title = "comment on this change", at_cursor = true, insert = true }, function(lines)
+    local comment = vim.trim(table.concat(lines, "\n"))
+    if comment ~= "" then
+      choose(hunk, comment)
+    end
+  end)
+end
+
+---Accepts a proposal with a text of the user's own; what stands in the file already is simply edited there.
+---@param hunk agent_ls.Hunk
+function M.own_text(hunk)
+  if hunk.state ~= "proposed" then
+    return log.notify("This change stands in the file: edit it there, then keep it.")
+  end
+  local bufnr = require("agent_ls.files").loaded(hunk.uri)
+  local options = {
+    title = "accept with this text",
+    footer = "<C-s> or :w accepts · q leaves the proposal as it is",
+    at_cursor = true,
+    width = 100,
+    filetype = bufnr and vim.bo[bufnr].filetype or "",
+  }
+  float.write(hunk.new_lines, options, function(lines)
+    local text = table.concat(lines, "\n")
+    verdicts.judge({ hunk }, "keep", { replacement = text == "" and "" or text .. "\n" })
+  end)
+end
+
+return M
