@@ -34,7 +34,9 @@ ALLOWED: dict[str, set[str]] = {
     | {"environments.editor_host", "environments.search", "environments.wrappers", "patch", "text"},
     "tools": ENV_TYPES | LLM_TYPES | {"tools", "patch", "text"},
     "profiles": ENV_TYPES | LLM_TYPES | {"profiles", "tools", "text"},
-    "loop": ENV_TYPES | LLM_TYPES | {"loop", "profiles", "tools", "text", "llm.client", "llm.adapter", "llm.retry"},
+    "loop": ENV_TYPES
+    | LLM_TYPES
+    | {"loop", "profiles", "tools", "text", "llm.client", "llm.adapter", "llm.retry", "environments.wrappers.scoped"},
     "policy": ENV_TYPES | {"policy"},
     "store": ENV_TYPES | LLM_TYPES | {"store", "loop", "review", "policy", "text"},
     "app": {

@@ -316,6 +316,7 @@ class Workbench:
             prompts=SessionPrompts(local, files, trusted=False),
             before_end=self.review.flush,
             on_input=lambda text: live.name_after(text),
+            profile_for=self.models.profile,
             surroundings=EditorSurroundings(self._eyes, header.workspace_folder) if self._eyes else None,
             reviews=ResumedReviews(
                 self.review.proposals, desk, lambda: self._maybe_audience(header.session_id)

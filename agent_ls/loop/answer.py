@@ -15,7 +15,7 @@ from agent_ls.llm.messages import (
 )
 from agent_ls.llm.stream import StreamEvent, StreamFinish
 from agent_ls.loop.call_ids import CallIds
-from agent_ls.loop.emission import EventHub, args_part
+from agent_ls.loop.emission import Voice, args_part
 from agent_ls.loop.events import AssistantTextEnd, AssistantTextStart, ReasoningEnd, ReasoningStart
 from agent_ls.loop.ids import ToolCallId, new_id
 
@@ -31,7 +31,7 @@ class _OpenText:
 class Answer:
     """Folds the events of one stream. Parts are kept by their index, so that the order is the provider's."""
 
-    def __init__(self, hub: EventHub, call_ids: CallIds) -> None:
+    def __init__(self, hub: Voice, call_ids: CallIds) -> None:
         self.response_id = ""
         self.finish: StreamFinish | None = None
         self._hub = hub

@@ -26,7 +26,7 @@ class ApprovalQuestion:
 
     `allowed` is what a person has said yes to of this call before the process that asked ended: the same question is
     not asked twice. `is_users_own`: a person has just written this command in place of the model's. It is a new action
-    all the same.
+    all the same. `agent_id` names the subagent whose call it is, "" for the main agent.
     """
 
     call_id: str
@@ -36,6 +36,7 @@ class ApprovalQuestion:
     effect: Effect
     allowed: tuple[ApprovalRequested, ...] = ()
     is_users_own: bool = False
+    agent_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,8 @@ class ApprovalDesk:
         try:
             await request.is_answered.wait()
         finally:
-            if request.resolved is None and self._is_stopped():
+            # A subagent ends here in any case: nobody could take up its call again.
+            if request.resolved is None and (request.event.agent_id or self._is_stopped()):
                 self._settle(request, Answer("deny", reason="The turn was stopped.", decided_by="interrupt"))
         resolved = request.resolved
         if resolved is None or resolved.decision == "deny":
@@ -227,6 +229,7 @@ def _requested(question: ApprovalQuestion, verdict: Verdict) -> ApprovalRequeste
         effect=effect_json(question.effect),
         digest=question.effect.digest,
         rules=verdict.rules,
+        agent_id=question.agent_id,
     )
 
 

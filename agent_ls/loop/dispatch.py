@@ -21,7 +21,7 @@ from agent_ls.llm.messages import ToolCallPart, ToolResultPart
 from agent_ls.loop.approval import ApprovalQuestion, Approver, Denied
 from agent_ls.loop.arguments import ArgumentsError, parse_arguments
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.emission import EventHub, output_part
+from agent_ls.loop.emission import Voice, output_part
 from agent_ls.loop.events import (
     ApprovalRequested,
     PlanChanged,
@@ -38,7 +38,16 @@ from agent_ls.loop.terminals import Terminals
 from agent_ls.loop.truncation import truncate_tool_output
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.text import without_escapes
-from agent_ls.tools.base import Arguments, Prepared, ShellLimits, Tool, ToolContext, ToolError, ToolOutput
+from agent_ls.tools.base import (
+    Arguments,
+    Prepared,
+    ShellLimits,
+    SubagentSpawner,
+    Tool,
+    ToolContext,
+    ToolError,
+    ToolOutput,
+)
 from agent_ls.tools.planned import as_reviewed
 
 logger = logging.getLogger(__name__)
@@ -98,10 +107,12 @@ class Dispatcher:
         approver: Approver,
         recorder: Recorder,
         clock: Clock,
-        hub: EventHub,
+        hub: Voice,
         shown: Mapping[str, str],
         surroundings: Surroundings,
         reviews: Reviews,
+        terminals: Terminals,
+        subagents: SubagentSpawner,
         plan: PlanChanged | None = None,
     ) -> None:
         self._session_id = session_id
@@ -111,7 +122,8 @@ class Dispatcher:
         self._clock = clock
         self._hub = hub
         self._reads = ShownFiles(shown, recorder.shown)
-        self.terminals = Terminals(environment, hub, clock)
+        self.terminals = terminals
+        self._subagents = subagents
         self._surroundings = surroundings
         self._reviews = reviews
         self.plan = plan
@@ -133,6 +145,7 @@ class Dispatcher:
             reads=self._reads,
             shell_limits=shell_limits(profile, config),
             refuse_ambiguous=config.refuse_ambiguous_edits,
+            subagents=self._subagents,
         )
         try:
             output = await self._guarded(call, parsed, context)
@@ -338,7 +351,7 @@ class Dispatcher:
 class _OutputTap:
     """Output of a running call as deltas; what comes after the call has ended is not told."""
 
-    def __init__(self, hub: EventHub, part_id: str) -> None:
+    def __init__(self, hub: Voice, part_id: str) -> None:
         self._hub = hub
         self._part_id = part_id
         self._is_open = True

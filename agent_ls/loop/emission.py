@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import anyio
 
@@ -25,6 +25,7 @@ from agent_ls.loop.events import (
     ReasoningStart,
     RecordedEvent,
     SessionEnd,
+    TerminalExit,
     ToolCallEnd,
     ToolCallStart,
 )
@@ -48,12 +49,35 @@ def output_part(call_id: str) -> str:
     return f"{call_id}:out"
 
 
+class Voice(Protocol):
+    """Through what one agent of a session speaks: the hub itself, or a subagent's share of it (agent_voice.py)."""
+
+    @property
+    def turn_id(self) -> str: ...
+
+    @property
+    def asked(self) -> Collection[str]:
+        """The ids of the agent's calls whose question to a person would outlive a cancellation (R4)."""
+        ...
+
+    def emit(self, event: RecordedEvent) -> Envelope: ...
+
+    def append(self, kind: DeltaKind, part_id: str, text: str, name: str = "") -> None: ...
+
+    def open_part(self, kind: DeltaKind, part_id: str, name: str = "") -> object: ...
+
+    def close_part(self, part_id: str) -> None: ...
+
+    def text_of(self, part_id: str) -> str: ...
+
+
 @dataclass(slots=True)
 class OpenPart:
     """A part that has started and not ended. `pieces` joined are its text, `length` is its code points."""
 
     kind: DeltaKind
     name: str
+    agent_id: str = ""
     pieces: list[str] = field(default_factory=list)
     length: int = 0
     is_dirty: bool = False
@@ -65,7 +89,11 @@ class OpenPart:
 
 
 class EventHub:
-    """The one place where a session's events come from. `turn_id` is that of the running turn, or ""."""
+    """The one place where a session's events come from. `turn_id` is that of the running turn, or "".
+
+    An event of a subagent carries its id (E7): the one that `emit` is given, else that of the agent whose call it is
+    about. So whoever tells of a call (ledger, desk, terminals) need not know whose it is.
+    """
 
     def __init__(self, session_id: SessionId, recorder: Recorder, clock: Clock, last_seq: int = 0) -> None:
         self.turn_id = ""
@@ -76,15 +104,18 @@ class EventHub:
         self._open: dict[str, OpenPart] = {}
         self._asked: dict[str, str] = {}
         self._proposed = Proposed()
+        self._agents: dict[str, str] = {}
         self._subscriptions: list[Subscription] = []
         self._has_dirty = anyio.Event()
 
-    def emit(self, event: RecordedEvent) -> Envelope:
-        envelope = Envelope(self._session_id, self.last_seq + 1, self._clock.now(), event, self.turn_id)
+    def emit(self, event: RecordedEvent, agent_id: str = "") -> Envelope:
+        agent_id = agent_id or self._agent_of(event)
+        now = self._clock.now()
+        envelope = Envelope(self._session_id, self.last_seq + 1, now, event, self.turn_id, agent_id)
         data = event_codec.encode(envelope)
         self.last_seq += 1
         self._recorder.event(envelope, data)
-        self._follow(event)
+        self._follow(event, agent_id)
         encoded = Encoded(envelope, data)
         for subscription in self._subscriptions:
             subscription.push(encoded)
@@ -99,8 +130,12 @@ class EventHub:
 
     @property
     def asked(self) -> Collection[str]:
-        """The ids of the calls about which a person is asked at this moment, or whose changes he is to look at."""
-        return (*self._asked.values(), *self._proposed.calls)
+        """The ids of the calls about which a person is asked at this moment, or whose changes he is to look at.
+
+        Those of subagents are left out: they end with their turn, and what they ask with them.
+        """
+        waiting = (*self._asked.values(), *self._proposed.calls)
+        return [call_id for call_id in waiting if call_id not in self._agents]
 
     def emit_delta(self, delta: Delta) -> None:
         part = self._open.get(delta.part_id) or self.open_part(delta.kind, delta.part_id, delta.name)
@@ -110,8 +145,9 @@ class EventHub:
             part.is_dirty = True
             self._has_dirty.set()
         if self._subscriptions:
+            now = self._clock.now()
             encoded = Encoded(
-                Envelope(self._session_id, None, self._clock.now(), delta, self.turn_id, after=self.last_seq)
+                Envelope(self._session_id, None, now, delta, self.turn_id, part.agent_id, after=self.last_seq)
             )
             for subscription in self._subscriptions:
                 subscription.push(encoded)
@@ -123,8 +159,9 @@ class EventHub:
             length, opened_as = (part.length, part.name) if part else (0, "")
             self.emit_delta(Delta(kind, part_id, length, text, name or opened_as))
 
-    def open_part(self, kind: DeltaKind, part_id: str, name: str = "") -> OpenPart:
-        part = self._open[part_id] = OpenPart(kind, name)
+    def open_part(self, kind: DeltaKind, part_id: str, name: str = "", agent_id: str = "") -> OpenPart:
+        agent_id = agent_id or self._agents.get(part_id.rpartition(":")[0], "")
+        part = self._open[part_id] = OpenPart(kind, name, agent_id)
         return part
 
     def close_part(self, part_id: str) -> None:
@@ -156,17 +193,34 @@ class EventHub:
                     self._recorder.partial(part_id, part.text())
                 part.is_dirty = False
 
-    def _follow(self, event: RecordedEvent) -> None:
+    def agent_of_part(self, part_id: str) -> str:
+        """The id of the subagent that an open part belongs to, "" for the main agent."""
+        part = self._open.get(part_id)
+        return part.agent_id if part else ""
+
+    def _agent_of(self, event: RecordedEvent) -> str:
+        match event:
+            case ApprovalResolved(request_id=request_id):
+                call_id = self._asked.get(request_id, "")
+            case TerminalExit(terminal_id=terminal_id):
+                call_id = terminal_id
+            case _:
+                call_id = getattr(event, "call_id", "")
+        return self._agents.get(call_id, "")
+
+    def _follow(self, event: RecordedEvent, agent_id: str) -> None:
         self._proposed.follow(event)
         match event:
             case AssistantTextStart(part_id=part_id):
-                self.open_part("assistant_text_delta", part_id)
+                self.open_part("assistant_text_delta", part_id, agent_id=agent_id)
             case ReasoningStart(part_id=part_id):
-                self.open_part("reasoning_delta", part_id)
+                self.open_part("reasoning_delta", part_id, agent_id=agent_id)
             case AssistantTextEnd(part_id=part_id) | ReasoningEnd(part_id=part_id):
                 self._open.pop(part_id, None)
             case ToolCallStart(call_id=call_id):
                 self._open.pop(args_part(call_id), None)
+                if agent_id:
+                    self._agents[call_id] = agent_id
             case ToolCallEnd(call_id=call_id):
                 self._open.pop(output_part(call_id), None)
             case ApprovalRequested(request_id=request_id, call_id=call_id):

@@ -277,7 +277,10 @@ class RuleOffer:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequested:
-    """`effect` is the exact action (environments/effects.py) in plain JSON; `digest` names it."""
+    """`effect` is the exact action (environments/effects.py) in plain JSON; `digest` names it.
+
+    `agent_id` names the subagent that wants to do it, "" for the main agent.
+    """
 
     kind: ClassVar[str] = "approval_requested"
     request_id: str
@@ -288,6 +291,7 @@ class ApprovalRequested:
     effect: dict[str, Any]
     digest: str
     rules: tuple[RuleOffer, ...] = ()
+    agent_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,6 +328,27 @@ class TerminalExit:
     kind: ClassVar[str] = "terminal_exit"
     terminal_id: str
     exit_code: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentChanged:
+    """A subagent has started, started again, or ended. Its own events carry its id in the envelope (E7).
+
+    `task`, `model` and `working_dir` (absolute) are what it works on, with and where. `output` is its last text, or
+    what went wrong; `turns_used` counts its model calls. `reason` "" while it runs and when it is done; `interrupted`:
+    it ended with its parent's turn; `closed`: its parent ended it.
+    """
+
+    kind: ClassVar[str] = "subagent"
+    agent_id: str
+    status: Literal["running", "completed", "failed"]
+    call_id: str
+    task: str
+    model: str
+    working_dir: str
+    reason: Literal["", "limit", "refused", "error", "interrupted", "closed"] = ""
+    output: str = ""
+    turns_used: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,6 +438,7 @@ RecordedEvent: TypeAlias = (
     | ApprovalResolved
     | TerminalOpen
     | TerminalExit
+    | SubagentChanged
     | Retry
     | Warning
     | Error

@@ -30,6 +30,7 @@ from agent_ls.loop.events import (
     SteeringInjected,
     SteeringQueued,
     SteeringRemoved,
+    SubagentChanged,
     TerminalOpen,
     ToolCallEnd,
     ToolCallStart,
@@ -99,6 +100,14 @@ class AskedApproval:
 
 
 @dataclass(frozen=True, slots=True)
+class StartedAgent:
+    """A subagent from one of its starts to the end that followed; what it did are items that carry its id."""
+
+    kind: ClassVar[str] = "subagent"
+    agent: SubagentChanged
+
+
+@dataclass(frozen=True, slots=True)
 class RetriedCall:
     kind: ClassVar[str] = "retry"
     attempt: int
@@ -144,6 +153,7 @@ Body: TypeAlias = (
     | ToolUse
     | ChangedFile
     | AskedApproval
+    | StartedAgent
     | RetriedCall
     | Notice
     | TurnEnd
@@ -153,12 +163,13 @@ Body: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """`seq` is that of the event which began it. `timestamp` is ISO 8601."""
+    """`seq` is that of the event which began it. `timestamp` is ISO 8601. `agent_id` "" is the main agent's."""
 
     seq: int
     turn_id: str
     timestamp: str
     body: Body
+    agent_id: str = ""
 
     @property
     def id(self) -> str:
@@ -192,7 +203,9 @@ class ItemFold:
         if (body := self._begun(envelope)) is not None:
             if key := _key(body):
                 self._open[key] = len(self._items)
-            self._items.append(Item(envelope.seq, envelope.turn_id, envelope.timestamp, body))
+            self._items.append(
+                Item(envelope.seq, envelope.turn_id, envelope.timestamp, body, envelope.agent_id)
+            )
 
     def complete(self, envelope: Envelope) -> None:
         """Takes of an event only what it means for the items that are there."""
@@ -213,6 +226,8 @@ class ItemFold:
                     scope=resolved.scope,
                     decided_by=resolved.decided_by,
                 )
+            case SubagentChanged() as changed if changed.status != "running":
+                self._close(changed.agent_id, agent=changed)
             case SteeringInjected(steer_id=steer_id):
                 self._close(steer_id, status="injected")
             case SteeringRemoved(steer_id=steer_id):
@@ -245,6 +260,8 @@ class ItemFold:
                 return ChangedFile(change)
             case ApprovalRequested() as request:
                 return AskedApproval(request)
+            case SubagentChanged(status="running") as changed:
+                return StartedAgent(changed)
             case Retry() as retry:
                 return RetriedCall(retry.attempt, retry.delay_ms, retry.message)
             case Warning(message=text) | LoopDetection(message=text):
@@ -298,7 +315,8 @@ class ItemFold:
 
 
 def begins_item(envelope: Envelope) -> bool:
-    return isinstance(envelope.event, _BEGINNINGS)
+    event = envelope.event
+    return isinstance(event, _BEGINNINGS) and getattr(event, "status", "running") == "running"
 
 
 def to_json(item: Item) -> dict[str, Any]:
@@ -309,6 +327,7 @@ def to_json(item: Item) -> dict[str, Any]:
         "turnId": item.turn_id,
         "timestamp": item.timestamp,
         "kind": item.body.kind,
+        **({"agentId": item.agent_id} if item.agent_id else {}),
     }
     return {**head, **_body(item.body)}
 
@@ -327,6 +346,8 @@ def _body(body: Body) -> Mapping[str, Any]:
             return event_codec.payload(change)
         case AskedApproval():
             return _approval(body)
+        case StartedAgent(agent=agent):
+            return event_codec.payload(agent)
         case RetriedCall(attempt=attempt, delay_ms=delay_ms, text=text):
             return {"attempt": attempt, "delayMs": delay_ms, "text": text}
         case Notice(level=level, text=text, hint=hint):
@@ -371,6 +392,7 @@ _BEGINNINGS = (
     ToolCallStart,
     FileChange,
     ApprovalRequested,
+    SubagentChanged,
     Retry,
     Warning,
     LoopDetection,
@@ -388,6 +410,8 @@ def _key(body: Body) -> str:
             return key
         case AskedApproval(request=request):
             return request.request_id
+        case StartedAgent(agent=agent):
+            return agent.agent_id
         case _:
             return ""
 

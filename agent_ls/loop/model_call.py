@@ -12,7 +12,7 @@ from agent_ls.llm.retry import RetryPolicy, retry_delay_s
 from agent_ls.llm.stream import StreamFinish, replayed
 from agent_ls.loop.answer import Answer
 from agent_ls.loop.call_ids import CallIds
-from agent_ls.loop.emission import EventHub
+from agent_ls.loop.emission import Voice
 from agent_ls.loop.events import Retry
 from agent_ls.loop.seams import Clock, ModelClient
 from agent_ls.loop.turns import AssistantTurn, Turn
@@ -25,7 +25,7 @@ class ModelCalls:
         self,
         client: ModelClient,
         clock: Clock,
-        hub: EventHub,
+        hub: Voice,
         call_ids: CallIds,
         record: Callable[[Turn], None],
     ) -> None:

@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 
 from agent_ls.llm.messages import ToolResultPart
 from agent_ls.llm.requests import Usage
-from agent_ls.loop.events import ApprovalRequested, PlanChanged, RecordedEvent, ToolCallEnd
+from agent_ls.loop.events import (
+    ApprovalRequested,
+    PlanChanged,
+    RecordedEvent,
+    SubagentChanged,
+    ToolCallEnd,
+)
 from agent_ls.loop.ids import ToolCallId, TurnId
 from agent_ls.loop.inbox import Input, Steer
 from agent_ls.loop.turns import AssistantTurn, Turn
@@ -27,10 +33,12 @@ class Settlement:
     """What a cut turn still lacks; the session appends it before it says that it was resumed.
 
     In this order, as the turn itself would have done: the ends of what was open, then the turns made of it, then
-    the end of the turn. So a resume that is cut itself can be resumed.
+    the end of the turn. So a resume that is cut itself can be resumed. First of all come the ends of subagents, each
+    with the id of the agent that tells it.
     """
 
     turn_id: str = ""
+    agents: tuple[tuple[str, RecordedEvent], ...] = ()
     ends: tuple[RecordedEvent, ...] = ()
     turns: tuple[Turn, ...] = ()
     last: tuple[RecordedEvent, ...] = ()
@@ -80,6 +88,15 @@ class Suspended:
 
 
 @dataclass(frozen=True, slots=True)
+class RestoredAgent:
+    """A subagent as it ended, with its own history; `parent` is the agent that started it, "" for the main one."""
+
+    changed: SubagentChanged
+    turns: tuple[Turn, ...]
+    parent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Restored:
     """`call_ids` are those that events have used; `answers` what each client key was answered.
 
@@ -101,3 +118,4 @@ class Restored:
     plan: PlanChanged | None = None
     suspended: Suspended | None = None
     shown: Mapping[str, str] = field(default_factory=dict)
+    agents: tuple[RestoredAgent, ...] = ()

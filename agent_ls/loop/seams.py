@@ -30,6 +30,10 @@ class Recorder(Protocol):
         """A turn, before the events that follow from it."""
         ...
 
+    def agent_turn(self, agent_id: str, turn: Turn) -> None:
+        """As `turn`, of a subagent's own history."""
+        ...
+
     def prompt(self, system_prompt: str) -> None:
         """The system prompt of the calls that follow, when it is new (a resumed session sends the same bytes)."""
         ...

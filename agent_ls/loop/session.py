@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import anyio
@@ -20,6 +21,7 @@ from agent_ls.llm.errors import LlmError
 from agent_ls.llm.messages import ImagePart
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.approval import Approver
+from agent_ls.loop.call_ids import CallIds
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.emission import EventHub
 from agent_ls.loop.errors import SessionBusyError, SessionClosedError
@@ -59,9 +61,12 @@ from agent_ls.loop.seams import (
     Reviews,
     Surroundings,
 )
+from agent_ls.loop.settling import settle
+from agent_ls.loop.spending import Spending
+from agent_ls.loop.subagents import AgentKit, AgentTasks, ProfileFor, Subagents
 from agent_ls.loop.subscription import Subscription
 from agent_ls.loop.terminals import Terminals
-from agent_ls.loop.turn_loop import Ports, TurnLoop
+from agent_ls.loop.turn_loop import Ports, Shared, TurnLoop
 from agent_ls.loop.turns import Turn, UserTurn
 from agent_ls.profiles.base import ProviderProfile
 
@@ -97,8 +102,11 @@ class Session:
         reviews: Reviews | None = None,
         before_end: Callable[[], object] = lambda: None,
         on_input: Callable[[str], object] = lambda text: None,
+        profile_for: ProfileFor | None = None,
     ) -> None:
-        """`before_end` is called when a turn or the session is about to end: last events are emitted there.
+        """`profile_for` makes the profile of a subagent with a model of its own; without it only the name changes.
+
+        `before_end` is called when a turn or the session is about to end: last events are emitted there.
 
         `on_input` is called with the text of each input when its event has been told.
         """
@@ -120,8 +128,34 @@ class Session:
         )
         self._hub = EventHub(session_id, recorder, clock, known.last_seq)
         self._inbox = Inbox(known.steers, known.queue)
-        self._loop = TurnLoop(session_id, self._ports, self._hub, self._inbox, lambda: self.config, known)
-        self._loop.keep_prompt(profile)
+        self._shared = Shared(
+            CallIds(known.call_ids),
+            Spending(known.usage, known.cost_usd),
+            Terminals(environment, self._hub, clock),
+        )
+        self._tasks = AgentTasks(it.changed.agent_id for it in known.agents)
+        kit = AgentKit(
+            session_id,
+            self._ports,
+            self._hub,
+            lambda: self.config,
+            self._shared,
+            profile_for or (lambda provider, model: replace(self.profile, model=model)),
+            self._tasks,
+            known.agents,
+        )
+        self._agents = Subagents(kit, self._inbox)
+        self._loop = self._agents.parent = TurnLoop(
+            session_id,
+            self._ports,
+            self._hub,
+            self._inbox,
+            kit.config,
+            known,
+            self._shared,
+            self._agents,
+            profile,
+        )
         self._before_end = before_end
         self._on_input = on_input
         self._suspended = known.suspended
@@ -190,7 +224,7 @@ class Session:
 
     @property
     def terminals(self) -> Terminals:
-        return self._loop.terminals
+        return self._shared.terminals
 
     # --- what the user does
 
@@ -350,6 +384,10 @@ class Session:
         """The text so far of each open part, as a delta from offset 0."""
         return self._hub.open_parts()
 
+    def agent_of_part(self, part_id: str) -> str:
+        """The subagent that an open part belongs to, "" for the main agent."""
+        return self._hub.agent_of_part(part_id)
+
     # --- its life
 
     def start(self) -> None:
@@ -361,7 +399,7 @@ class Session:
             return
         self._has_started = True
         if self._restored:
-            self._loop.settle(self._restored.settlement)
+            settle(self._restored.settlement, self._hub, self._loop.record)
         self._hub.emit(
             SessionStart(
                 provider=self.profile.id,
@@ -394,6 +432,7 @@ class Session:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._hub.keep_partials)
                 self.terminals.attend(group)
+                self._tasks.attend(group)
                 await self._live(group)
                 group.cancel_scope.cancel()
         finally:
@@ -506,6 +545,7 @@ class Session:
     def _queue_steer(self, item: Input) -> SteerId:
         steer = Steer(SteerId(new_id("st")), item.text, item.images, item.client_key)
         self._inbox.add_steer(steer)
+        self._agents.nudge()
         self.emit(SteeringQueued(steer.id, steer.text, steer.client_key))
         return steer.id
 

@@ -16,7 +16,7 @@ from anyio.abc import TaskGroup
 from agent_ls.environments.base import ExecutionEnvironment, ProcessInfo
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.environments.errors import EnvError
-from agent_ls.loop.emission import EventHub, output_part
+from agent_ls.loop.emission import Voice, output_part
 from agent_ls.loop.errors import UnknownTerminalError
 from agent_ls.loop.events import TerminalExit, TerminalOpen
 from agent_ls.loop.seams import Clock
@@ -63,7 +63,7 @@ class _Command:
 
 
 class Terminals:
-    def __init__(self, environment: ExecutionEnvironment, hub: EventHub, clock: Clock) -> None:
+    def __init__(self, environment: ExecutionEnvironment, hub: Voice, clock: Clock) -> None:
         self._environment = environment
         self._hub = hub
         self._clock = clock

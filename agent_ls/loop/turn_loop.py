@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, assert_never
+from typing import Any, Literal, Protocol, TypeAlias, assert_never
 
 from anyio.lowlevel import checkpoint_if_cancelled
 
@@ -20,21 +20,22 @@ from agent_ls.loop.call_ids import CallIds
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.context import ContextMeter
 from agent_ls.loop.dispatch import Call, Dispatcher
-from agent_ls.loop.emission import EventHub
+from agent_ls.loop.emission import Voice
 from agent_ls.loop.events import LoopDetection, PlanChanged, SteeringInjected, TurnLimit, UsageReport, Warning
 from agent_ls.loop.history import History
 from agent_ls.loop.ids import SessionId, ToolCallId
 from agent_ls.loop.inbox import Inbox
 from agent_ls.loop.loop_detection import calls_since_warning, detect_loop, signature, warning
 from agent_ls.loop.model_call import ModelCalls
-from agent_ls.loop.restored import Restored, Settlement, SuspendedCall
+from agent_ls.loop.restored import Restored, SuspendedCall
 from agent_ls.loop.seams import Clock, ModelClient, NoticeBoard, PromptSource, Recorder, Reviews, Surroundings
+from agent_ls.loop.spending import Spending
 from agent_ls.loop.step import AnswerCalls, CallModel, Finish, Position, RunTools, cut_message, next_step
 from agent_ls.loop.terminals import Terminals
 from agent_ls.loop.tool_round import outcomes, run_round
 from agent_ls.loop.turns import AssistantTurn, SteeringTurn, ToolResultsTurn, Turn
 from agent_ls.profiles.base import ProviderProfile
-from agent_ls.tools.base import Tool
+from agent_ls.tools.base import SubagentSpawner, Tool
 
 PromptKey: TypeAlias = tuple[str, str, tuple[Tool[Any] | None, ...], str]
 
@@ -52,6 +53,27 @@ class Ports:
     prompts: PromptSource
     surroundings: Surroundings
     reviews: Reviews
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all agents of one session have in common."""
+
+    call_ids: CallIds
+    spending: Spending
+    terminals: Terminals
+
+
+class Agents(SubagentSpawner, Protocol):
+    """SEAM: the agents that this loop's model has started (subagents.py)."""
+
+    async def reports(self) -> Sequence[str]:
+        """What those have to say that the model has not been told of; waits for those that run, or for a steer."""
+        ...
+
+    async def end_all(self) -> None:
+        """Ends those that run, and returns when they have ended."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,29 +98,33 @@ class Progress:
 
 
 class TurnLoop:
-    """`history`, `usage` and `cost_usd` are the session's.
+    """The loop of one agent: `history` and `plan` are its own, `usage` is the session's.
 
-    `config` is asked before each step: a change holds from there.
+    `config` is asked before each step: a change holds from there. `profile` is that of the input it works on.
     """
 
     def __init__(
         self,
         session_id: SessionId,
         ports: Ports,
-        hub: EventHub,
+        hub: Voice,
         inbox: Inbox,
         config: Callable[[], SessionConfig],
         restored: Restored,
+        shared: Shared,
+        agents: Agents,
+        profile: ProviderProfile,
     ) -> None:
         self.history = History(restored.turns)
-        self.usage = restored.usage
-        self.cost_usd = restored.cost_usd
+        self.profile = profile
+        self._shared = shared
+        self._agents = agents
         self._session_id = session_id
         self._ports = ports
         self._hub = hub
         self._inbox = inbox
         self._config = config
-        self._model = ModelCalls(ports.client, ports.clock, hub, CallIds(restored.call_ids), self.record)
+        self._model = ModelCalls(ports.client, ports.clock, hub, shared.call_ids, self.record)
         self._suspended = restored.suspended
         # The calls of a suspended answer are counted when its round is done.
         self._signatures = calls_since_warning(restored.turns[:-1] if self._suspended else restored.turns)
@@ -116,7 +142,23 @@ class TurnLoop:
             shown=restored.shown,
             surroundings=ports.surroundings,
             reviews=ports.reviews,
+            terminals=shared.terminals,
+            subagents=agents,
         )
+        self._keep_prompt(profile)
+
+    @property
+    def usage(self) -> Usage:
+        return self._shared.spending.usage
+
+    @property
+    def environment(self) -> ExecutionEnvironment:
+        return self._ports.environment
+
+    @property
+    def prompt(self) -> str:
+        """The system prompt of its requests, "" before the first."""
+        return self._prompt.text
 
     @property
     def plan(self) -> PlanChanged | None:
@@ -130,24 +172,13 @@ class TurnLoop:
         self._ports.recorder.turn(turn)
         self.history.append(turn)
 
-    def settle(self, settlement: Settlement) -> None:
-        """What a cut turn of the stored session still lacks (R4)."""
-        self._hub.turn_id = settlement.turn_id
-        for event in settlement.ends:
-            self._hub.emit(event)
-        for turn in settlement.turns:
-            self.record(turn)
-        for event in settlement.last:
-            self._hub.emit(event)
-        self._hub.turn_id = ""
-
     def go_back(self, turns: Sequence[Turn], plan: PlanChanged | None) -> None:
         """The history is this one from now on. What the model was shown of files, and what was spent, stays."""
         self.history = History(turns)
         self._signatures = calls_since_warning(turns)
         self._dispatcher.plan = plan
 
-    def keep_prompt(self, profile: ProviderProfile) -> None:
+    def _keep_prompt(self, profile: ProviderProfile) -> None:
         """The restored prompt was made for this profile: the next request sends the same bytes."""
         if self._prompt.text:
             self._prompt_key = self._key(profile)
@@ -164,6 +195,13 @@ class TurnLoop:
         Raises:
             LlmError: the model could not be asked, and no further attempt is to be made.
         """
+        self.profile = profile
+        try:
+            return await self._work_off(profile)
+        finally:
+            await self._agents.end_all()
+
+    async def _work_off(self, profile: ProviderProfile) -> Finish:
         progress = self._begun(profile)
         prompt: Prompt | None = None
         while True:
@@ -181,10 +219,19 @@ class TurnLoop:
                     self._detect_loop(config)
                 case AnswerCalls(calls, reason):
                     progress = self._answer_calls(profile, config, calls, progress, reason)
+                case Finish(reason="completed") if not progress.ended_by and await self._hear_agents():
+                    continue
                 case Finish() as finish:
                     return self._finished(finish, progress)
                 case never:
                     assert_never(never)
+
+    async def _hear_agents(self) -> bool:
+        """The work of agents is not lost because nobody waited for them: the model hears of it before it is done."""
+        reports = await self._agents.reports()
+        for text in reports:
+            self.record(SteeringTurn(text, self._ports.clock.now(), source="subagent"))
+        return bool(reports or self._inbox.steers)
 
     def _begun(self, profile: ProviderProfile) -> Progress:
         suspended, self._suspended = self._suspended, None
@@ -310,13 +357,11 @@ class TurnLoop:
             self._hub.emit(SteeringInjected(steer.id, steer.text))
 
     def _report_usage(self, profile: ProviderProfile, prompt: Prompt, usage: Usage) -> None:
-        self.usage = self.usage + usage
-        cost_usd = profile.cost_usd(usage)
-        known = self.cost_usd is not None and cost_usd is not None
-        self.cost_usd = (self.cost_usd or 0.0) + (cost_usd or 0.0) if known else None
+        cost_usd, spending = profile.cost_usd(usage), self._shared.spending
+        spending.add(usage, cost_usd)
         tokens = self._meter.estimate_tokens(self._sent_chars(prompt))
         window_tokens = profile.context_window_tokens
-        self._hub.emit(UsageReport(usage, self.usage, tokens, window_tokens, cost_usd, self.cost_usd))
+        self._hub.emit(UsageReport(usage, spending.usage, tokens, window_tokens, cost_usd, spending.cost_usd))
 
     def _check_context(self, profile: ProviderProfile, chars: int) -> None:
         tokens = self._meter.estimate_tokens(chars)

@@ -64,11 +64,14 @@ class SystemTurn:
 
 @dataclass(frozen=True, slots=True)
 class SteeringTurn:
-    """An injected message: a user's steer, a loop warning, verdicts on hunks. User role to the model (L6)."""
+    """An injected message: a user's steer, a loop warning, verdicts on hunks, what a subagent said.
+
+    User role to the model (L6).
+    """
 
     content: str
     timestamp: str
-    source: Literal["user", "loop_detection", "review", "recovery"] = "user"
+    source: Literal["user", "loop_detection", "review", "recovery", "subagent"] = "user"
     images: tuple[ImagePart, ...] = field(default=())
     type: Literal["steering"] = "steering"
 

@@ -47,6 +47,11 @@ def create_profile(
         from agent_ls.tools.plan import PLAN  # as the families
 
         profile.registry.register(PLAN)
+    if options.subagents:
+        from agent_ls.tools.subagents import SUBAGENT_TOOLS  # as the families
+
+        for tool in SUBAGENT_TOOLS:
+            profile.registry.register(tool)
     return profile
 
 

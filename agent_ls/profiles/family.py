@@ -23,12 +23,14 @@ class ProfileOptions:
     `base_prompt` replaces the family's own (000 section 1.3). `beta_headers` are added to those that the model
     needs; only Anthropic has them. `background_processes` False leaves out the means to start and follow them,
     `plan` False the tool that shows a plan: without both the tools are exactly the list of 000 sections 3.4 and 3.5.
+    `subagents` False leaves out the tools that start agents.
     """
 
     base_prompt: str = ""
     beta_headers: tuple[str, ...] = ()
     background_processes: bool = True
     plan: bool = True
+    subagents: bool = True
 
 
 NO_FACTS = ModelFacts()

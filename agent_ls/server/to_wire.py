@@ -79,8 +79,11 @@ def session_info(summary: Summary, session: Session | None) -> wire.SessionInfo:
     )
 
 
-def open_part(part: Delta) -> wire.OpenPart:
-    return wire.OpenPart(part_id=part.part_id, kind=part.kind, text=part.text, name=part.name)
+def open_part(part: Delta, agent_id: str = "") -> wire.OpenPart:
+    """`agent_id` "" is the main agent."""
+    return wire.OpenPart(
+        part_id=part.part_id, kind=part.kind, text=part.text, name=part.name, agent_id=agent_id or None
+    )
 
 
 def approval(requested: ApprovalRequested) -> dict[str, Any]:

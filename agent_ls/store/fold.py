@@ -27,6 +27,7 @@ from agent_ls.loop.events import (
     SteeringInjected,
     SteeringQueued,
     SteeringRemoved,
+    SubagentChanged,
     TerminalExit,
     TerminalOpen,
     Title,
@@ -41,6 +42,7 @@ from agent_ls.loop.proposed import Proposed
 from agent_ls.loop.restored import Submitted
 from agent_ls.loop.titles import title_of
 from agent_ls.loop.turns import AssistantTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
+from agent_ls.store.agents import StoredAgents
 from agent_ls.store.checkpoints import Checkpoint, checkpoint
 from agent_ls.store.journal import Intent, Review, Standing
 
@@ -118,6 +120,12 @@ class Fold:
     proposed: Proposed = field(default_factory=Proposed)
     checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
     turn_ids: list[str] = field(default_factory=list)
+    agents: StoredAgents = field(default_factory=StoredAgents)
+
+    def agent_turn(self, agent_id: str, turn: Turn) -> None:
+        if isinstance(turn, AssistantTurn):
+            self.usage = self.usage + turn.usage
+        self.agents.turn(agent_id, turn)
 
     def turn(self, turn: Turn) -> None:
         self.turns.append(turn)
@@ -172,6 +180,9 @@ class Fold:
     def event(self, envelope: Envelope) -> None:
         self.proposed.follow(envelope.event)
         self.turn_id = envelope.turn_id or self.turn_id
+        if envelope.agent_id:
+            self._of_agent(envelope)
+            return
         match envelope.event:
             case AssistantTextStart(part_id=part_id):
                 self.said[part_id] = Said("text")
@@ -186,11 +197,7 @@ class Fold:
                 if self.round:
                     self.round.starts[start.index] = start
             case ToolCallEnd() as end:
-                self.outputs.pop(output_part(end.call_id), None)
-                # What it changed has been told by now, and what it had not changed then, it never did.
-                self.intents = [intent for intent in self.intents if intent.call_id != end.call_id]
-                self.filed = {(call_id, path) for call_id, path in self.filed if call_id != end.call_id}
-                self.reviews.pop(end.call_id, None)
+                self._call_ended(end.call_id)
                 self.ends.append(replace(end, output=""))
                 if self.round:
                     self.round.ends[end.call_id] = end
@@ -216,12 +223,46 @@ class Fold:
                 self.cost_usd = cost_usd
             case PlanChanged() as plan:
                 self.plan = plan
+            case SubagentChanged():
+                self.agents.event(envelope)
             case Title(title=title):
                 self.title = title
             case Reverted() as reverted:
                 self._go_back(reverted)
             case _:
                 self._message(envelope)
+
+    def _of_agent(self, envelope: Envelope) -> None:
+        """Of a subagent's events, what is the session's all the same."""
+        self.agents.event(envelope)
+        match envelope.event:
+            case AssistantTextEnd(part_id=part_id) | ReasoningEnd(part_id=part_id):
+                self.outputs.pop(part_id, None)
+            case ToolCallStart(call_id=call_id):
+                self.call_ids.add(call_id)
+            case ToolCallEnd(call_id=call_id):
+                self._call_ended(call_id)
+            case FileChange(call_id=call_id, path=path):
+                self.filed.add((call_id, path))
+            case ApprovalRequested() as request:
+                self.approvals[request.request_id] = request
+            case ApprovalResolved() as resolved:
+                self._decided(resolved)
+            case TerminalOpen() as terminal:
+                self.terminals[terminal.terminal_id] = terminal
+            case TerminalExit(terminal_id=terminal_id):
+                self.terminals.pop(terminal_id, None)
+            case UsageReport(total_cost_usd=cost_usd):
+                self.cost_usd = cost_usd
+            case _:
+                pass
+
+    def _call_ended(self, ended: str) -> None:
+        self.outputs.pop(output_part(ended), None)
+        # What it changed has been told by now, and what it had not changed then, it never did.
+        self.intents = [intent for intent in self.intents if intent.call_id != ended]
+        self.filed = {(call_id, path) for call_id, path in self.filed if call_id != ended}
+        self.reviews.pop(ended, None)
 
     def _message(self, envelope: Envelope) -> None:
         match envelope.event:

@@ -38,6 +38,7 @@ RecordKind: TypeAlias = Literal[
     "result",
     "shown",
     "change",
+    "agentTurn",
 ]
 
 

@@ -109,7 +109,7 @@ class _Reading:
             self.problems.append(f"events {self.last_seq + 1} to {seq - 1} are missing before line {number}")
         self.last_seq = seq
         self.events.append(StoredEvent(seq, encoded))
-        if envelope and envelope.kind in LATEST_KINDS:
+        if envelope and envelope.kind in LATEST_KINDS and not envelope.agent_id:
             self.latest[envelope.kind] = encoded
         if envelope:
             self.fold.event(envelope)
@@ -120,6 +120,9 @@ class _Reading:
         if turn := record.get("turn"):
             if restored := turn_from_json(turn):
                 self.fold.turn(restored)
+        elif agent_turn := record.get("agentTurn"):
+            if restored := turn_from_json(agent_turn["turn"]):
+                self.fold.agent_turn(agent_turn["agentId"], restored)
         elif partial := record.get("partial"):
             self.fold.partial(partial)
         elif result := record.get("result"):

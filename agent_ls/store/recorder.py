@@ -50,7 +50,7 @@ class StoreRecorder:
 
     def event(self, envelope: Envelope, encoded: bytes) -> None:
         self._log.append(event_record(encoded))
-        if envelope.kind in LATEST_KINDS:
+        if envelope.kind in LATEST_KINDS and not envelope.agent_id:
             self.latest[envelope.kind] = encoded
         match envelope.event:
             case AssistantTextEnd(part_id=part_id) | ReasoningEnd(part_id=part_id):
@@ -73,6 +73,9 @@ class StoreRecorder:
 
     def turn(self, turn: Turn) -> None:
         self._log.append(record("turn", turn_to_json(turn)))
+
+    def agent_turn(self, agent_id: str, turn: Turn) -> None:
+        self._log.append(record("agentTurn", {"agentId": agent_id, "turn": turn_to_json(turn)}))
 
     def prompt(self, system_prompt: str) -> None:
         self._log.append(record("prompt", system_prompt))

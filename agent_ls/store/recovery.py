@@ -35,10 +35,10 @@ from agent_ls.loop.restored import EndedCall, Restored, Settlement, Suspended, S
 from agent_ls.loop.summaries import call_summary, output_summary
 from agent_ls.loop.truncation import truncate_tool_output
 from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn
+from agent_ls.store.agents import CUT
 from agent_ls.store.fold import Fold, Round
 from agent_ls.store.reader import StoredSession
 
-CUT = "Interrupted: agent-ls ended before this call did. It may have had part of its effect: look first."
 NEVER_RUN = "Not run: interrupted, agent-ls ended before this call began."
 
 
@@ -62,16 +62,17 @@ def recover(
     )
     ends = (*_told(fold, asked), *found, *(event for _, added in settled for event in added))
     calls = tuple(call for call, _ in settled)
+    agents = tuple(fold.agents.cut(fold.outputs))
     if fold.round and (asked or proposed):
         suspended = _suspended(fold, fold.round, calls, asked, proposed)
-        settlement = Settlement(fold.turn_id, ends)
+        settlement = Settlement(fold.turn_id, agents, ends)
     else:
         suspended = None
         results = tuple(call.ended.result for call in calls if call.ended)
         turns: list[Turn] = [*_said(fold, now)]
         if fold.round:
             turns.append(ToolResultsTurn(results, now))
-        settlement = Settlement(fold.turn_id, ends, tuple(turns), _ended(fold))
+        settlement = Settlement(fold.turn_id, agents, ends, tuple(turns), _ended(fold))
     return Restored(
         turns=tuple(fold.turns),
         last_seq=stored.last_seq,
@@ -87,6 +88,7 @@ def recover(
         plan=fold.plan,
         suspended=suspended,
         shown=dict(fold.shown),
+        agents=fold.agents.restored(),
     )
 
 

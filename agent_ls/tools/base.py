@@ -133,6 +133,69 @@ class ReadHistory(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class AgentTask:
+    """What a subagent is to do (000 section 7.2).
+
+    `working_dir` "" is its parent's, `model` "" its parent's, `max_turns` (model calls) 0 no limit. `with_history`: it
+    begins with what its parent has seen and said so far.
+    """
+
+    task: str
+    working_dir: str = ""
+    model: str = ""
+    max_turns: int = 0
+    with_history: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AgentState:
+    """A subagent as it is now. `output` is its last text, or what went wrong; `reason` as in SubagentChanged."""
+
+    id: str
+    status: Literal["running", "completed", "failed"]
+    reason: str = ""
+    output: str = ""
+    turns_used: int = 0
+
+
+class SubagentSpawner(Protocol):
+    """SEAM: who starts agents for the model, and knows those that it has started. All of it raises ToolError."""
+
+    async def spawn(self, task: AgentTask, call_id: str) -> AgentState:
+        """Returns at once; the agent works beside its parent and ends with its parent's turn at the latest."""
+        ...
+
+    def send(self, agent_id: str, message: str) -> AgentState:
+        """To one that runs for its next model call; one that has ended begins again with it."""
+        ...
+
+    async def wait(self, agent_id: str) -> AgentState:
+        """Until it has ended; or until the user steers, then it is still running."""
+        ...
+
+    async def close(self, agent_id: str) -> AgentState: ...
+
+
+class NoSubagents:
+    """ADAPTER SubagentSpawner of who may start none."""
+
+    async def spawn(self, task: AgentTask, call_id: str) -> AgentState:
+        raise ToolError("No agents can be started here: do the task yourself.", kind="permission_denied")
+
+    def send(self, agent_id: str, message: str) -> AgentState:
+        raise self._unknown(agent_id)
+
+    async def wait(self, agent_id: str) -> AgentState:
+        raise self._unknown(agent_id)
+
+    async def close(self, agent_id: str) -> AgentState:
+        raise self._unknown(agent_id)
+
+    def _unknown(self, agent_id: str) -> ToolError:
+        return ToolError(f"No agent {agent_id!r} was started here.", kind="unknown_agent")
+
+
+@dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a tool is given. It has no other way to the world.
 
@@ -145,6 +208,7 @@ class ToolContext:
     reads: ReadHistory
     shell_limits: ShellLimits = field(default_factory=ShellLimits)
     refuse_ambiguous: bool = False
+    subagents: SubagentSpawner = field(default_factory=NoSubagents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +229,8 @@ class Tool(Generic[A]):
 
     `summarize` gives the one line that people see of a call (command, path, pattern; E5), at most 100
     characters. `category`: read has no effect, write changes files, admin runs commands. `terminal` ends the
-    loop. `arguments` is the frozen model that the JSON of a call must fit.
+    loop. `arguments` is the frozen model that the JSON of a call must fit. `known_as` is our name of a tool that goes
+    by its model family's own (P7), "" where `name` is that.
     """
 
     name: str
@@ -175,3 +240,9 @@ class Tool(Generic[A]):
     prepare: Prepare[A]
     summarize: Callable[[A], str]
     terminal: bool = False
+    known_as: str = ""
+
+    @property
+    def kind(self) -> str:
+        """Our name of it."""
+        return self.known_as or self.name

@@ -24,6 +24,11 @@ class ToolRegistry:
         """Removes a tool; a name that is not there is no error."""
         self._tools.pop(name, None)
 
+    def remove_kinds(self, names: Iterable[str]) -> None:
+        """Removes the tools that go by these names, also where a model knows them by its family's own."""
+        kinds = set(names)
+        self._tools = {name: tool for name, tool in self._tools.items() if tool.kind not in kinds}
+
     def lookup(self, name: str) -> Tool[Any] | None:
         return self._tools.get(name)
 

@@ -31,9 +31,14 @@ PARAMETERS: dict[str, list[str]] = {
     "glob": ["pattern", "path"],
     "processes": ["action", "process_id", "offset"],
     "plan": ["items", "explanation"],
+    "spawn_agent": ["task", "working_dir", "model", "max_turns", "with_history"],
+    "send_input": ["agent_id", "message"],
+    "wait": ["agent_id"],
+    "close_agent": ["agent_id"],
     "read_many_files": ["paths"],
     "list_dir": ["path", "depth", "hidden", "pattern"],
 }
+SUBAGENTS = ["spawn_agent", "send_input", "wait", "close_agent"]
 WITH_A_USUAL_MODEL = [provider for provider in PROFILES if provider not in COMPATIBLE]
 P2 = ["read_file", "apply_patch", "write_file", "shell", "grep", "glob"]
 P3 = ["read_file", "write_file", "edit_file", "shell", "grep", "glob"]
@@ -60,7 +65,7 @@ def test_profile_when_created_then_tools_and_parameters_are_those_of_the_family(
     provider: str, names: list[str], of_its_own: dict[str, list[str]]
 ) -> None:
     schemas = parameters(create_profile(provider, "m"))
-    expected = {name: (PARAMETERS | of_its_own)[name] for name in [*names, "processes", "plan"]}
+    expected = {name: (PARAMETERS | of_its_own)[name] for name in [*names, "processes", "plan", *SUBAGENTS]}
     assert {name: list(schema["properties"]) for name, schema in schemas.items()} == expected
 
 
@@ -69,7 +74,7 @@ def test_profile_when_without_background_processes_and_plan_then_its_tools_are_e
     provider: str, names: list[str]
 ) -> None:
     profile = create_profile(provider, options=ProfileOptions(background_processes=False, plan=False))
-    assert list(profile.registry.names()) == names
+    assert list(profile.registry.names()) == [*names, *SUBAGENTS]
     assert "background" not in parameters(profile)["shell"]["properties"]
 
 

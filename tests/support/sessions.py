@@ -38,6 +38,7 @@ class MemoryRecorder:
     def __init__(self) -> None:
         self.envelopes: list[Envelope] = []
         self.turns: list[Turn] = []
+        self.agent_turns: dict[str, list[Turn]] = {}
         self.prompts: list[str] = []
         self.partials: list[tuple[str, str]] = []
         self.outputs: dict[str, str] = {}
@@ -54,6 +55,9 @@ class MemoryRecorder:
     def turn(self, turn: Turn) -> None:
         self.turns.append(turn)
         self.order.append(f"turn:{turn.type}")
+
+    def agent_turn(self, agent_id: str, turn: Turn) -> None:
+        self.agent_turns.setdefault(agent_id, []).append(turn)
 
     def prompt(self, system_prompt: str) -> None:
         self.prompts.append(system_prompt)

@@ -14,6 +14,7 @@ from agent_ls.app.live_session import LiveSession
 from agent_ls.app.settings import Settings
 from agent_ls.app.workbench import Workbench
 from agent_ls.environments.editor_host import EditorHost
+from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.messages import Role, ToolResultPart
 from agent_ls.loop import event_codec
@@ -80,7 +81,7 @@ def wait(request: ApprovalRequested) -> None:
 class Bench:
     """`model` is asked by every session; what it was sent is in `model.requests`."""
 
-    def __init__(self, workbench: Workbench, model: FakeProvider, folder: Path, state: Path) -> None:
+    def __init__(self, workbench: Workbench, model: Any, folder: Path, state: Path) -> None:
         self.workbench = workbench
         self.model = model
         self.folder = folder
@@ -127,11 +128,12 @@ async def running(
     host: EditorHost | None = None,
     credentials: Credentials | None = None,
     state: Path | None = None,
+    model: ProviderAdapter | None = None,
 ) -> AsyncIterator[Bench]:
-    """Leaving it ends the workbench, as the end of the process does."""
+    """Leaving it ends the workbench, as the end of the process does. `model` stands in for one with the script."""
     folder = tmp_path / "project"
     folder.mkdir(exist_ok=True)
-    model = FakeProvider(script)
+    model = model or FakeProvider(script)
     state = state or tmp_path / "state"
     workbench = Workbench(
         settings=settings or Settings(walkthrough_pause_ms=0),

@@ -91,7 +91,9 @@ def _subscribed(context: Context, live: Live) -> wire.SubscribeResult:
         session=context.session_info(live),
         events=(),
         last_seq=session.last_seq,
-        open_parts=tuple(to_wire.open_part(part) for part in session.open_parts()),
+        open_parts=tuple(
+            to_wire.open_part(part, session.agent_of_part(part.part_id)) for part in session.open_parts()
+        ),
         pending=wire.Pending(
             approvals=tuple(to_wire.approval(requested) for requested in live.desk.pending()),
             hunks=pending_hunks(context, session_id=session.id),

@@ -107,6 +107,7 @@ class OpenPart(Wire):
     kind: str
     text: str
     name: str = ""
+    agent_id: str | None = None
 
 
 class SubscribeResult(Wire):

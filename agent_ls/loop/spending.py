@@ -1,0 +1,20 @@
+"""What a session has used so far, its subagents included (E6, A1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from agent_ls.llm.requests import Usage
+
+
+@dataclass(slots=True)
+class Spending:
+    """`cost_usd` None: it is not known, since the price of one call was not."""
+
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = 0.0
+
+    def add(self, usage: Usage, cost_usd: float | None) -> None:
+        self.usage = self.usage + usage
+        known = self.cost_usd is not None and cost_usd is not None
+        self.cost_usd = (self.cost_usd or 0.0) + (cost_usd or 0.0) if known else None

@@ -1,0 +1,108 @@
+"""What a log's records tell of the subagents of a session: their histories, and what of them stood open. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from agent_ls.loop.events import (
+    AssistantTextEnd,
+    AssistantTextStart,
+    Envelope,
+    ReasoningEnd,
+    ReasoningStart,
+    RecordedEvent,
+    SubagentChanged,
+    ToolCallEnd,
+    ToolCallStart,
+)
+from agent_ls.loop.restored import RestoredAgent
+from agent_ls.loop.summaries import output_summary
+from agent_ls.loop.turns import Turn
+
+CUT = "Interrupted: agent-ls ended before this call did. It may have had part of its effect: look first."
+ENDED = "agent-ls ended before this agent was done."
+
+
+@dataclass(slots=True)
+class StoredAgent:
+    """`changed` is the last that was told of it, `parent` the agent that started it, "" for the main one.
+
+    `parts` and `calls` have no end yet.
+    """
+
+    turns: list[Turn] = field(default_factory=list)
+    changed: SubagentChanged | None = None
+    parent: str = ""
+    parts: dict[str, AssistantTextStart | ReasoningStart] = field(default_factory=dict)
+    calls: dict[str, ToolCallStart] = field(default_factory=dict)
+
+
+class StoredAgents:
+    """By id, in the order of their starts."""
+
+    def __init__(self) -> None:
+        self._agents: dict[str, StoredAgent] = {}
+
+    def turn(self, agent_id: str, turn: Turn) -> None:
+        self._agent(agent_id).turns.append(turn)
+
+    def event(self, envelope: Envelope) -> None:
+        """An event of an agent, or one that tells of it."""
+        match envelope.event:
+            case SubagentChanged() as changed:
+                agent = self._agent(changed.agent_id)
+                agent.changed, agent.parent = changed, envelope.agent_id
+            case AssistantTextStart() | ReasoningStart() as start:
+                self._agent(envelope.agent_id).parts[start.part_id] = start
+            case AssistantTextEnd(part_id=part_id) | ReasoningEnd(part_id=part_id):
+                self._agent(envelope.agent_id).parts.pop(part_id, None)
+            case ToolCallStart() as call:
+                self._agent(envelope.agent_id).calls[call.call_id] = call
+            case ToolCallEnd(call_id=call_id):
+                self._agent(envelope.agent_id).calls.pop(call_id, None)
+            case _:
+                pass
+
+    def cut(self, said: dict[str, str]) -> Iterator[tuple[str, RecordedEvent]]:
+        """The ends of all that stood open, each with the agent that it belongs to. `said` has texts by part."""
+        for agent_id, agent in self._agents.items():
+            for part_id, start in agent.parts.items():
+                end = AssistantTextEnd if isinstance(start, AssistantTextStart) else ReasoningEnd
+                yield agent_id, end(part_id, said.get(part_id, ""), interrupted=True)
+            for call in agent.calls.values():
+                yield agent_id, _end(call)
+        for agent in self._agents.values():
+            if agent.changed and agent.changed.status == "running":
+                yield agent.parent, _ended(agent.changed)
+
+    def restored(self) -> tuple[RestoredAgent, ...]:
+        return tuple(
+            RestoredAgent(
+                _ended(agent.changed) if agent.changed.status == "running" else agent.changed,
+                tuple(agent.turns),
+                agent.parent,
+            )
+            for agent in self._agents.values()
+            if agent.changed
+        )
+
+    def _agent(self, agent_id: str) -> StoredAgent:
+        return self._agents.setdefault(agent_id, StoredAgent())
+
+
+def _ended(running: SubagentChanged) -> SubagentChanged:
+    return replace(running, status="failed", reason="interrupted", output=ENDED)
+
+
+def _end(call: ToolCallStart) -> ToolCallEnd:
+    return ToolCallEnd(
+        call_id=call.call_id,
+        name=call.name,
+        output=CUT,
+        summary=output_summary(CUT),
+        is_error=True,
+        error_kind="interrupted",
+        duration_ms=0,
+        output_chars=len(CUT),
+    )
