@@ -38,6 +38,7 @@ from agent_ls.loop.events import (
     SessionStart,
     SteeringInjected,
     SteeringQueued,
+    SubagentChanged,
     ToolCallEnd,
     ToolCallStart,
     TurnLimit,
@@ -64,6 +65,12 @@ _ENDS: dict[EndReason, str] = {
 }
 
 _PLAN_MARKS = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
+
+
+# What a subagent says is for the agent that started it: only the main agent speaks here.
+_FOR_ITS_PARENT = (
+    Delta, AssistantTextStart, AssistantTextEnd, ReasoningEnd, PlanChanged, SteeringQueued, SteeringInjected
+)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -98,7 +105,8 @@ class Transcript:
 
     def feed(self, envelope: Envelope) -> str:
         self._pieces = []
-        self._tell(envelope)
+        if not (envelope.agent_id and isinstance(envelope.event, _FOR_ITS_PARENT)):
+            self._tell(envelope)
         if not isinstance(envelope.event, Delta):
             self._last_call = getattr(envelope.event, "call_id", "") or self._last_call
         return "".join(self._pieces)
@@ -152,6 +160,9 @@ class Transcript:
                 self._fresh_line()
                 for item in items:
                     self._dim(f"{_PLAN_MARKS[item.status]} {item.text}")
+            case SubagentChanged() as agent:
+                self._fresh_line()
+                self._dim(f"{agent.agent_id} {_of_agent(agent)}")
             case Retry(attempt=attempt, delay_ms=delay_ms, message=message):
                 self._warn(f"{message} Trying again in {seconds(delay_ms)} ({attempt}).")
             case Warning(message=message) | LoopDetection(message=message) | TurnLimit(message=message):
@@ -339,6 +350,13 @@ def _question(effect: dict[str, Any]) -> str:
             return f"May it look at {plain(', '.join(effect['paths']))}?"
         case _:
             return "May it do this?"
+
+
+def _of_agent(agent: SubagentChanged) -> str:
+    if agent.status == "running":
+        return f"works on: {' '.join(agent.task.split())}"
+    why = f" ({agent.reason})" if agent.reason else ""
+    return f"{agent.status}{why}, model calls: {agent.turns_used}"
 
 
 def _between_ms(start: str, end: str) -> float:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
@@ -38,6 +39,7 @@ from agent_ls.loop.events import (
     SteeringInjected,
     SteeringQueued,
     SteeringRemoved,
+    SubagentChanged,
     TerminalExit,
     TerminalOpen,
     Title,
@@ -94,6 +96,7 @@ EDIT = WriteEffect((PlannedWrite("/w/a.py", "modify", DIFF, "k"),))
 TWO_EDITS = WriteEffect((*EDIT.files, PlannedWrite("/w/b.py", "delete", "", "k")))
 
 # Each kind of event, and what it makes of an empty transcript.
+AGENT = SubagentChanged("agent_1", "running", "c", "count the\ntests", "m", "/w")
 KINDS: list[tuple[RecordedEvent, str]] = [
     (SessionStart("anthropic", "claude", "/w"), "  anthropic / claude in /w\n"),
     (SessionStart("anthropic", "claude", "/w", resumed=True), "  anthropic / claude in /w, resumed\n"),
@@ -142,6 +145,11 @@ KINDS: list[tuple[RecordedEvent, str]] = [
         "  rolled back: 1 input(s), 1 of 1 file(s)\n",
     ),
     (Title("A title"), ""),
+    (AGENT, "  agent_1 works on: count the tests\n"),
+    (
+        replace(AGENT, status="failed", reason="limit", turns_used=3),
+        "  agent_1 failed (limit), model calls: 3\n",
+    ),
     (ProcessingEnd("completed"), "  done\n"),
     (ProcessingEnd("interrupted"), "  interrupted\n"),
     (ProcessingEnd("error"), "  ended by the error above\n"),
@@ -161,6 +169,16 @@ def test_each_kind_of_event_has_its_text(event: RecordedEvent, expected: str) ->
 
 def test_no_kind_of_event_is_forgotten() -> None:
     assert {type(event) for event, _ in KINDS} == set(get_args(RecordedEvent))
+
+
+@pytest.mark.req("H13", "E7")
+def test_what_an_agent_says_is_left_out_and_what_it_does_is_not() -> None:
+    def shown(event: SessionEvent) -> str:
+        return Transcript().feed(Envelope("s", 1, "", event, "t", "agent_1"))
+
+    assert shown(AssistantTextEnd("p", "for my parent")) == ""
+    assert shown(Delta("assistant_text_delta", "p", 0, "for my parent")) == ""
+    assert "read_file a.py" in shown(start())
 
 
 FLOWS: dict[str, tuple[list[SessionEvent], str]] = {

@@ -200,6 +200,7 @@ def test_every_class_of_item_has_a_kind_of_its_own() -> None:
         "retry",
         "reverted",
         "steer",
+        "subagent",
         "tool",
         "user",
     ]
