@@ -37,6 +37,7 @@ RESULTS: dict[str, type[protocol.Wire]] = {
     "agent/abort": protocol.Empty,
     "agent/configure": protocol.ConfigureResult,
     "agent/approve": protocol.ApproveResult,
+    "agent/answer": protocol.AnswerResult,
     "agent/hunks": protocol.HunksResult,
     "agent/review": protocol.ReviewResult,
     "workspace/textDocumentContent": protocol.TextDocumentContentResult,

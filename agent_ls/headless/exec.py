@@ -28,6 +28,7 @@ from agent_ls.loop.events import (
     Envelope,
     Error,
     ProcessingEnd,
+    QuestionAsked,
     ToolCallEnd,
 )
 from agent_ls.loop.ids import new_id
@@ -139,6 +140,7 @@ class _Play:
         self._outcome = outcome
         self._output = output
         self._answer = answerer(options.approve, lines)
+        self._lines = lines
         is_coloured = output.out.isatty() and not options.as_json
         self._transcript = Transcript(COLOURED if is_coloured else PLAIN)
         self._asking: dict[str, anyio.CancelScope] = {}
@@ -159,10 +161,14 @@ class _Play:
                 ) in self._live.desk.pending():  # of a suspended turn, which goes on before our input
                     self._show_waiting(request)
                     group.start_soon(self._ask, request)
+                for question in session.questions.pending():
+                    group.start_soon(self._reply, question)
                 async for item in events:
                     problem = self._tell(item)
                     if isinstance(item.envelope.event, ApprovalRequested):
                         group.start_soon(self._ask, item.envelope.event)
+                    if isinstance(item.envelope.event, QuestionAsked):
+                        group.start_soon(self._reply, item.envelope.event)
                     if self._outcome.see(item.envelope) or problem:
                         break
                 group.cancel_scope.cancel()
@@ -198,6 +204,16 @@ class _Play:
         with anyio.CancelScope() as self._asking[request.request_id]:
             answer = await self._answer(request)
             self._live.desk.answer(request.request_id, answer)
+
+    async def _reply(self, question: QuestionAsked) -> None:
+        """On a terminal a line answers, an empty one declines; elsewhere nobody is there to be asked."""
+        text = ""
+        if self._options.approve == "ask":
+            with anyio.CancelScope() as self._asking[question.question_id]:
+                text = await self._lines.ask("    your answer: ")
+        by = "terminal" if self._options.approve == "ask" else "headless"
+        answers = (text,) if text.strip() else ()
+        self._live.session.questions.answer(question.question_id, answers, declined=not answers, by=by)
 
 
 def _whole_question(request: ApprovalRequested, text: str) -> str:

@@ -32,6 +32,8 @@ from agent_ls.loop.events import (
     LoopDetection,
     PlanChanged,
     ProcessingEnd,
+    QuestionAnswered,
+    QuestionAsked,
     ReasoningEnd,
     Retry,
     Reverted,
@@ -160,6 +162,12 @@ class Transcript:
                 self._fresh_line()
                 for item in items:
                     self._dim(f"{_PLAN_MARKS[item.status]} {item.text}")
+            case QuestionAsked(question=question, choices=choices):
+                self._gap()
+                self._write(f"  {self._style.yellow}? {plain(question)}{self._style.end}\n")
+                self._write(indented((f"- {plain(choice)}" for choice in choices), "    "))
+            case QuestionAnswered(answers=answers, declined=declined):
+                self._dim("not answered" if declined else f"answered: {'; '.join(answers)}")
             case SubagentChanged() as agent:
                 self._fresh_line()
                 self._dim(f"{agent.agent_id} {_of_agent(agent)}")

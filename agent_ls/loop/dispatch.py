@@ -41,6 +41,7 @@ from agent_ls.text import without_escapes
 from agent_ls.tools.base import (
     Arguments,
     Prepared,
+    Questions,
     ShellLimits,
     SubagentSpawner,
     Tool,
@@ -113,6 +114,7 @@ class Dispatcher:
         reviews: Reviews,
         terminals: Terminals,
         subagents: SubagentSpawner,
+        questions: Questions,
         plan: PlanChanged | None = None,
     ) -> None:
         self._session_id = session_id
@@ -124,6 +126,7 @@ class Dispatcher:
         self._reads = ShownFiles(shown, recorder.shown)
         self.terminals = terminals
         self._subagents = subagents
+        self._questions = questions
         self._surroundings = surroundings
         self._reviews = reviews
         self.plan = plan
@@ -146,6 +149,7 @@ class Dispatcher:
             shell_limits=shell_limits(profile, config),
             refuse_ambiguous=config.refuse_ambiguous_edits,
             subagents=self._subagents,
+            questions=self._questions,
         )
         try:
             output = await self._guarded(call, parsed, context)

@@ -21,6 +21,8 @@ from agent_ls.loop.events import (
     Delta,
     Envelope,
     ProcessingEnd,
+    QuestionAnswered,
+    QuestionAsked,
     ReasoningEnd,
     ReasoningStart,
     RecordedEvent,
@@ -123,9 +125,15 @@ class EventHub:
             self._end_subscriptions()
         return envelope
 
-    def ask_again(self, requests: Iterable[ApprovalRequested], proposed: Mapping[str, str]) -> None:
+    def ask_again(
+        self,
+        requests: Iterable[ApprovalRequested],
+        questions: Iterable[QuestionAsked],
+        proposed: Mapping[str, str],
+    ) -> None:
         """These were told by the process before, and wait still: for answers, and hunks of calls for verdicts."""
         self._asked.update({request.request_id: request.call_id for request in requests})
+        self._asked.update({question.question_id: question.call_id for question in questions})
         self._proposed.again(proposed)
 
     @property
@@ -225,8 +233,10 @@ class EventHub:
                 self._open.pop(output_part(call_id), None)
             case ApprovalRequested(request_id=request_id, call_id=call_id):
                 self._asked[request_id] = call_id
-            case ApprovalResolved(request_id=request_id):
-                self._asked.pop(request_id, None)
+            case QuestionAsked(question_id=question_id, call_id=call_id) if call_id:
+                self._asked[question_id] = call_id
+            case ApprovalResolved(request_id=asked_id) | QuestionAnswered(question_id=asked_id):
+                self._asked.pop(asked_id, None)
             case ProcessingEnd() | SessionEnd():
                 self._open.clear()
                 self._asked.clear()

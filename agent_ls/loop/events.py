@@ -313,6 +313,34 @@ class ApprovalResolved:
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionAsked:
+    """The turn waits for the user's answer: one of `choices` (several if `multiple`), or words of his own.
+
+    `call_id` is that of the call that asks; "" with the `purpose` limit: a limit was reached, and the turn pauses.
+    """
+
+    kind: ClassVar[str] = "question_asked"
+    question_id: str
+    call_id: str
+    question: str
+    choices: tuple[str, ...] = ()
+    multiple: bool = False
+    purpose: Literal["question", "limit"] = "question"
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAnswered:
+    """`declined`: without an answer. `decided_by` as in ApprovalResolved."""
+
+    kind: ClassVar[str] = "question_answered"
+    question_id: str
+    answers: tuple[str, ...]
+    declined: bool
+    decided_by: str
+    client_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TerminalOpen:
     """A command is running; its output comes as deltas of part `callId:out`."""
 
@@ -436,6 +464,8 @@ RecordedEvent: TypeAlias = (
     | HunkStateChanged
     | ApprovalRequested
     | ApprovalResolved
+    | QuestionAsked
+    | QuestionAnswered
     | TerminalOpen
     | TerminalExit
     | SubagentChanged

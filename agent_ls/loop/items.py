@@ -23,6 +23,8 @@ from agent_ls.loop.events import (
     FileChange,
     LoopDetection,
     ProcessingEnd,
+    QuestionAnswered,
+    QuestionAsked,
     ReasoningEnd,
     ReasoningStart,
     Retry,
@@ -100,6 +102,15 @@ class AskedApproval:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    kind: ClassVar[str] = "question"
+    asked: QuestionAsked
+    status: Literal["pending", "answered", "declined"] = "pending"
+    answers: tuple[str, ...] = ()
+    decided_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class StartedAgent:
     """A subagent from one of its starts to the end that followed; what it did are items that carry its id."""
 
@@ -153,6 +164,7 @@ Body: TypeAlias = (
     | ToolUse
     | ChangedFile
     | AskedApproval
+    | AskedQuestion
     | StartedAgent
     | RetriedCall
     | Notice
@@ -226,6 +238,13 @@ class ItemFold:
                     scope=resolved.scope,
                     decided_by=resolved.decided_by,
                 )
+            case QuestionAnswered() as answered:
+                self._close(
+                    answered.question_id,
+                    status="declined" if answered.declined else "answered",
+                    answers=answered.answers,
+                    decided_by=answered.decided_by,
+                )
             case SubagentChanged() as changed if changed.status != "running":
                 self._close(changed.agent_id, agent=changed)
             case SteeringInjected(steer_id=steer_id):
@@ -260,6 +279,8 @@ class ItemFold:
                 return ChangedFile(change)
             case ApprovalRequested() as request:
                 return AskedApproval(request)
+            case QuestionAsked() as question:
+                return AskedQuestion(question)
             case SubagentChanged(status="running") as changed:
                 return StartedAgent(changed)
             case Retry() as retry:
@@ -310,6 +331,8 @@ class ItemFold:
                     self._close(key, status="failed")
                 case AskedApproval():
                     self._close(key, status="deny")
+                case AskedQuestion():
+                    self._close(key, status="declined")
                 case _:
                     pass
 
@@ -346,6 +369,8 @@ def _body(body: Body) -> Mapping[str, Any]:
             return event_codec.payload(change)
         case AskedApproval():
             return _approval(body)
+        case AskedQuestion():
+            return _question(body)
         case StartedAgent(agent=agent):
             return event_codec.payload(agent)
         case RetriedCall(attempt=attempt, delay_ms=delay_ms, text=text):
@@ -380,6 +405,13 @@ def _approval(body: AskedApproval) -> dict[str, Any]:
     return told
 
 
+def _question(body: AskedQuestion) -> dict[str, Any]:
+    told: dict[str, Any] = {"asked": event_codec.payload(body.asked), "status": body.status}
+    if body.status != "pending":
+        told |= {"answers": list(body.answers), "decidedBy": body.decided_by}
+    return told
+
+
 def _file_sum(file: FileSum) -> dict[str, Any]:
     return {"path": file.path, "action": file.action, "added": file.added, "removed": file.removed}
 
@@ -392,6 +424,7 @@ _BEGINNINGS = (
     ToolCallStart,
     FileChange,
     ApprovalRequested,
+    QuestionAsked,
     SubagentChanged,
     Retry,
     Warning,
@@ -410,6 +443,8 @@ def _key(body: Body) -> str:
             return key
         case AskedApproval(request=request):
             return request.request_id
+        case AskedQuestion(asked=asked):
+            return asked.question_id
         case StartedAgent(agent=agent):
             return agent.agent_id
         case _:

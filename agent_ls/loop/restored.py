@@ -10,6 +10,7 @@ from agent_ls.llm.requests import Usage
 from agent_ls.loop.events import (
     ApprovalRequested,
     PlanChanged,
+    QuestionAsked,
     RecordedEvent,
     SubagentChanged,
     ToolCallEnd,
@@ -52,7 +53,7 @@ class EndedCall:
 
 @dataclass(frozen=True, slots=True)
 class SuspendedCall:
-    """A call of a suspended round: it has `ended`, or waits for the answer to `asked`, or has not begun.
+    """A call of a suspended round: it has `ended`, or waits for the answer to `asked` or `question`, or has not begun.
 
     Or what it proposes waits for verdicts: `is_in_review`. `allowed` is what a person has allowed of it already,
     `command` what he has put in place of its command, "" for nothing.
@@ -64,10 +65,11 @@ class SuspendedCall:
     command: str = ""
     ended: EndedCall | None = None
     is_in_review: bool = False
+    question: QuestionAsked | None = None
 
     @property
     def has_started(self) -> bool:
-        return bool(self.asked or self.ended or self.is_in_review)
+        return bool(self.asked or self.ended or self.is_in_review or self.question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,7 @@ class Suspended:
     rounds: int
     ends: tuple[ToolCallEnd, ...] = ()
     proposed: Mapping[str, str] = field(default_factory=dict)
+    questions: tuple[QuestionAsked, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,8 @@ from agent_ls.loop.events import (
     HunkStateChanged,
     PlanChanged,
     ProcessingEnd,
+    QuestionAnswered,
+    QuestionAsked,
     RecordedEvent,
     Reverted,
     SessionEnd,
@@ -48,6 +50,7 @@ from agent_ls.loop.failures import failure_of, internal_error
 from agent_ls.loop.history import History
 from agent_ls.loop.ids import QueuedId, SessionId, SteerId, TurnId, new_id
 from agent_ls.loop.inbox import Inbox, Input, QueueChange, StartNow, Steer
+from agent_ls.loop.questions import QuestionDesk, ends_with_question
 from agent_ls.loop.restored import Restored, Submitted, Suspended
 from agent_ls.loop.seams import (
     BasePrompt,
@@ -67,7 +70,7 @@ from agent_ls.loop.subagents import AgentKit, AgentTasks, ProfileFor, Subagents
 from agent_ls.loop.subscription import Subscription
 from agent_ls.loop.terminals import Terminals
 from agent_ls.loop.turn_loop import Ports, Shared, TurnLoop
-from agent_ls.loop.turns import Turn, UserTurn
+from agent_ls.loop.turns import AssistantTurn, Turn, UserTurn
 from agent_ls.profiles.base import ProviderProfile
 
 logger = logging.getLogger(__name__)
@@ -115,6 +118,7 @@ class Session:
         self.config = config
         self._restored = restored
         known = restored or Restored((), 0)
+        self.questions = QuestionDesk(lambda event: self.emit(event))
         self._ports = Ports(
             client,
             environment,
@@ -125,6 +129,7 @@ class Session:
             prompts or BasePrompt(),
             surroundings or NoSurroundings(),
             reviews or NoReviews(),
+            self.questions,
         )
         self._hub = EventHub(session_id, recorder, clock, known.last_seq)
         self._inbox = Inbox(known.steers, known.queue)
@@ -159,6 +164,8 @@ class Session:
         self._before_end = before_end
         self._on_input = on_input
         self._suspended = known.suspended
+        for question in known.suspended.questions if known.suspended else ():
+            self.questions.restore(question)
         self._suspended_profile = profile if known.suspended else None
         self._answers = dict(known.answers)
         self._state: State = "IDLE"
@@ -180,7 +187,7 @@ class Session:
     @property
     def is_busy(self) -> bool:
         """A turn runs, or waits for a person."""
-        return self._state in ("PROCESSING", "AWAITING_INPUT")
+        return self._has_input
 
     @property
     def is_stopped(self) -> bool:
@@ -236,7 +243,9 @@ class Session:
         when_busy: WhenBusy = "queue",
         client_key: str = "",
     ) -> Submitted:
-        """Starts a turn, or does as `when_busy` says while one runs. A known `client_key` is answered as before.
+        """Starts a turn, or does as `when_busy` says while one runs; an open question is answered by it (L15).
+
+        A known `client_key` is answered as before.
 
         Raises:
             SessionClosedError, SessionBusyError (`when_busy` is "refuse").
@@ -245,7 +254,13 @@ class Session:
             return known
         self._demand_open()
         item = Input(text, tuple(images), client_key)
-        if self._state == "IDLE" and not self._is_held:
+        asked = self.questions.pending() if text.strip() and not images and not self._stop else ()
+        if asked:
+            self.questions.answer(
+                asked[0].question_id, (text,), declined=False, by="submit", client_key=client_key
+            )
+            answer = Submitted(turn_id=self.turn_id)
+        elif not self.is_busy and not self._is_held:
             self._inbox.release()
             answer = Submitted(turn_id=self._begin(item))
             self._wake.set()
@@ -363,13 +378,18 @@ class Session:
         """Numbers, records and publishes an event; for those who know more of the session's world (ledger, desk)."""
         self.start()
         envelope = self._hub.emit(event)
-        if self._state == "AWAITING_INPUT" and not self._stop and self._goes_on(event):
-            self._set_state("PROCESSING")
+        if self.is_busy and not self._stop:
+            if isinstance(event, QuestionAsked):
+                self._set_state("AWAITING_INPUT")
+            elif self._state == "AWAITING_INPUT" and self._goes_on(event):
+                self._set_state("PROCESSING")
         return envelope
 
     def _goes_on(self, event: RecordedEvent) -> bool:
-        """Whether this is what a suspended turn has waited for: an answer, or the last verdict."""
-        return isinstance(event, ApprovalResolved) or (
+        """Whether this is what the turn has waited for: an answer, or the last verdict of a suspended one."""
+        if self.questions.pending():
+            return False
+        return isinstance(event, ApprovalResolved | QuestionAnswered) or (
             isinstance(event, HunkStateChanged) and not self._hub.asked
         )
 
@@ -419,7 +439,7 @@ class Session:
         self._has_input = True
         self._inbox.release()  # its turn runs: what is queued follows it, as it would have
         self._hub.turn_id = suspended.turn_id
-        self._hub.ask_again(suspended.asked, suspended.proposed)
+        self._hub.ask_again(suspended.asked, suspended.questions, suspended.proposed)
         self._set_state("AWAITING_INPUT")
 
     async def run(self) -> None:
@@ -515,9 +535,15 @@ class Session:
         self._stop = None
         self._scope = None
         self._end_reason = reason
-        self._set_state("CLOSED" if self._is_closing else "IDLE")
+        self._set_state("CLOSED" if self._is_closing else self._rest(reason))
         self._hub.emit(ProcessingEnd(reason))
         self._hub.turn_id = ""
+
+    def _rest(self, reason: EndReason) -> State:
+        """The state between turns: a label that says who has the word (L15). Nothing waits on it."""
+        last = self.history.turns[-1] if self.history.turns else None
+        asks = isinstance(last, AssistantTurn) and ends_with_question(last.content)
+        return "AWAITING_INPUT" if reason == "completed" and asks and not self._inbox.queue else "IDLE"
 
     def _close(self) -> None:
         """SESSION_END, and before it the end of a turn that was cancelled from outside, unless a person is asked."""
@@ -534,6 +560,7 @@ class Session:
 
     def _cancel_turn(self, why: Literal["interrupted", "aborted"]) -> None:
         self._stop = why
+        self.questions.stop()
         if self._scope:
             self._scope.cancel()
 

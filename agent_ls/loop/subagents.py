@@ -28,7 +28,7 @@ from agent_ls.loop.truncation import truncate_chars
 from agent_ls.loop.turn_loop import Ports, Shared, TurnLoop
 from agent_ls.loop.turns import AssistantTurn, Turn, UserTurn
 from agent_ls.profiles.base import ProviderProfile
-from agent_ls.tools.base import AgentState, AgentTask, ToolError
+from agent_ls.tools.base import AgentState, AgentTask, NoQuestions, ToolError
 from agent_ls.tools.paths import absolute
 
 logger = logging.getLogger(__name__)
@@ -269,6 +269,7 @@ class Subagents:
             approver=AgentApprover(kit.ports.approver, agent_id),
             recorder=AgentRecorder(kit.ports.recorder, agent_id),
             notices=NoNotices(),
+            questions=NoQuestions(),
         )
         loop = agents.parent = TurnLoop(
             kit.session_id,

@@ -35,7 +35,7 @@ from agent_ls.loop.terminals import Terminals
 from agent_ls.loop.tool_round import outcomes, run_round
 from agent_ls.loop.turns import AssistantTurn, SteeringTurn, ToolResultsTurn, Turn
 from agent_ls.profiles.base import ProviderProfile
-from agent_ls.tools.base import SubagentSpawner, Tool
+from agent_ls.tools.base import Questions, SubagentSpawner, Tool
 
 PromptKey: TypeAlias = tuple[str, str, tuple[Tool[Any] | None, ...], str]
 
@@ -53,6 +53,7 @@ class Ports:
     prompts: PromptSource
     surroundings: Surroundings
     reviews: Reviews
+    questions: Questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,7 @@ class TurnLoop:
             reviews=ports.reviews,
             terminals=shared.terminals,
             subagents=agents,
+            questions=ports.questions,
         )
         self._keep_prompt(profile)
 

@@ -47,6 +47,18 @@ def create_profile(
         from agent_ls.tools.plan import PLAN  # as the families
 
         profile.registry.register(PLAN)
+    if options.ask_user:
+        from agent_ls.tools.ask_user import ASK_USER  # as the families
+
+        profile.registry.register(ASK_USER)
+    if options.think:
+        from agent_ls.tools.think import THINK  # as the families
+
+        profile.registry.register(THINK)
+    if options.submit:
+        from agent_ls.tools.submit import SUBMIT  # as the families
+
+        profile.registry.register(SUBMIT)
     if options.subagents:
         from agent_ls.tools.subagents import SUBAGENT_TOOLS  # as the families
 

@@ -23,7 +23,8 @@ class ProfileOptions:
     `base_prompt` replaces the family's own (000 section 1.3). `beta_headers` are added to those that the model
     needs; only Anthropic has them. `background_processes` False leaves out the means to start and follow them,
     `plan` False the tool that shows a plan: without both the tools are exactly the list of 000 sections 3.4 and 3.5.
-    `subagents` False leaves out the tools that start agents.
+    `subagents` False leaves out the tools that start agents, `ask_user` False the one that asks the user. `think` and
+    `submit` add tools that most models need not have: to note a thought, to hand in the result and end the task.
     """
 
     base_prompt: str = ""
@@ -31,6 +32,9 @@ class ProfileOptions:
     background_processes: bool = True
     plan: bool = True
     subagents: bool = True
+    ask_user: bool = True
+    think: bool = False
+    submit: bool = False
 
 
 NO_FACTS = ModelFacts()

@@ -50,6 +50,7 @@ CODES = MappingProxyType(
         "start_failed": 1014,
         "unknown_terminal": 1015,
         "session_has_hunks": 1016,
+        "unknown_question": 1030,
         # models
         "llm_error": 1100,
         "configuration": 1101,
@@ -89,6 +90,7 @@ KINDS_BY_CLASS = MappingProxyType(
         "SessionClosedError": "session_closed",
         "SessionBusyError": "turn_running",
         "UnknownApprovalError": "unknown_approval",
+        "UnknownQuestionError": "unknown_question",
         "UnknownTerminalError": "unknown_terminal",
         "StoreError": "app",
         "SessionLockedError": "session_busy",

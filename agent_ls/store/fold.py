@@ -18,6 +18,8 @@ from agent_ls.loop.events import (
     FileChange,
     PlanChanged,
     ProcessingEnd,
+    QuestionAnswered,
+    QuestionAsked,
     QueueChanged,
     ReasoningEnd,
     ReasoningStart,
@@ -120,6 +122,7 @@ class Fold:
     proposed: Proposed = field(default_factory=Proposed)
     checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
     turn_ids: list[str] = field(default_factory=list)
+    questions: dict[str, QuestionAsked] = field(default_factory=dict)
     agents: StoredAgents = field(default_factory=StoredAgents)
 
     def agent_turn(self, agent_id: str, turn: Turn) -> None:
@@ -207,6 +210,11 @@ class Fold:
                 self.approvals[request.request_id] = request
             case ApprovalResolved() as resolved:
                 self._decided(resolved)
+            case QuestionAsked() as question:
+                self.questions[question.question_id] = question
+            case QuestionAnswered(question_id=question_id, client_key=key):
+                self.questions.pop(question_id, None)
+                self._answer(key, Submitted(envelope.turn_id))
             case TerminalOpen() as terminal:
                 self.terminals[terminal.terminal_id] = terminal
             case TerminalExit(terminal_id=terminal_id):

@@ -8,6 +8,7 @@ partial text is kept, each of its calls has a result. Nothing is started again b
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from agent_ls.llm.messages import Message, Role, TextPart, ToolCallPart, ToolResultPart
@@ -20,6 +21,8 @@ from agent_ls.loop.events import (
     ApprovalResolved,
     AssistantTextEnd,
     ProcessingEnd,
+    QuestionAnswered,
+    QuestionAsked,
     ReasoningEnd,
     RecordedEvent,
     StateChanged,
@@ -55,16 +58,20 @@ def recover(
     """
     fold = stored.fold
     asked = _asked(fold)
+    questions = {it.call_id: it for it in fold.questions.values() if it.call_id in _running(fold)}
     proposed = {id_: call_id for id_, call_id in proposed.items() if call_id in _running(fold)}
     call_ids = CallIds(fold.call_ids)
     settled = (
-        list(_settled_calls(fold, fold.round, asked, set(proposed.values()), call_ids)) if fold.round else []
+        list(_settled_calls(fold, fold.round, asked, questions, set(proposed.values()), call_ids))
+        if fold.round
+        else []
     )
-    ends = (*_told(fold, asked), *found, *(event for _, added in settled for event in added))
+    ends = (*_told(fold, asked, questions), *found, *(event for _, added in settled for event in added))
     calls = tuple(call for call, _ in settled)
     agents = tuple(fold.agents.cut(fold.outputs))
-    if fold.round and (asked or proposed):
+    if fold.round and (asked or questions or proposed):
         suspended = _suspended(fold, fold.round, calls, asked, proposed)
+        suspended = replace(suspended, questions=tuple(questions.values()))
         settlement = Settlement(fold.turn_id, agents, ends)
     else:
         suspended = None
@@ -137,7 +144,9 @@ def _said(fold: Fold, now: str) -> Iterator[AssistantTurn]:
         )
 
 
-def _told(fold: Fold, asked: Mapping[str, ApprovalRequested]) -> Iterator[RecordedEvent]:
+def _told(
+    fold: Fold, asked: Mapping[str, ApprovalRequested], questions: Mapping[str, QuestionAsked]
+) -> Iterator[RecordedEvent]:
     """Events that should have followed a turn, and the ends of what was open."""
     if item := fold.begun_from_queue:
         yield UserInput(item.text, item.client_key, item.queued_id)
@@ -154,6 +163,9 @@ def _told(fold: Fold, asked: Mapping[str, ApprovalRequested]) -> Iterator[Record
         if request.call_id not in asked:
             reason = "agent-ls ended before this was answered."
             yield ApprovalResolved(request.request_id, "deny", "once", "interrupt", reason)
+    for question in fold.questions.values():
+        if question.call_id not in questions:
+            yield QuestionAnswered(question.question_id, (), declined=True, decided_by="interrupt")
     for terminal_id in fold.terminals:
         yield TerminalExit(terminal_id, None)
 
@@ -170,6 +182,7 @@ def _settled_calls(
     fold: Fold,
     round_: Round,
     asked: Mapping[str, ApprovalRequested],
+    questions: Mapping[str, QuestionAsked],
     reviewed: Collection[str],
     call_ids: CallIds,
 ) -> Iterator[tuple[SuspendedCall, tuple[RecordedEvent, ...]]]:
@@ -183,6 +196,8 @@ def _settled_calls(
         elif call_id in asked:
             allowed = tuple(round_.allowed.get(call_id, ()))
             yield SuspendedCall(call_id, asked[call_id], allowed, round_.commands.get(call_id, "")), ()
+        elif call_id in questions:
+            yield SuspendedCall(call_id, question=questions[call_id]), ()
         elif call_id in reviewed:
             allowed = tuple(round_.allowed.get(call_id, ()))
             yield SuspendedCall(call_id, allowed=allowed, is_in_review=True), ()
@@ -191,7 +206,7 @@ def _settled_calls(
             text = f"{so_far}\n\n{CUT}" if so_far else CUT
             end = _end(call_id, call.name, text)
             yield SuspendedCall(call_id, ended=EndedCall(end, _result(call, text))), (end,)
-        elif asked or reviewed:
+        elif asked or questions or reviewed:
             yield SuspendedCall(call_id), ()
         else:
             summary = call_summary(call.name, call.arguments)

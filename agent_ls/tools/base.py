@@ -196,6 +196,45 @@ class NoSubagents:
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """`choices` may be empty: then any words answer it, as they do beside choices. `purpose` limit: of the loop."""
+
+    text: str
+    choices: tuple[str, ...] = ()
+    multiple: bool = False
+    purpose: Literal["question", "limit"] = "question"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """`declined`: nobody answered, or would not."""
+
+    answers: tuple[str, ...]
+    declined: bool = False
+
+
+class Questions(Protocol):
+    """SEAM: who asks the user."""
+
+    async def ask(self, question: Question, call_id: str) -> Reply:
+        """May wait for as long as a person takes; cancellation is the interrupt.
+
+        Raises:
+            ToolError: nobody can be asked.
+        """
+        ...
+
+
+class NoQuestions:
+    """ADAPTER Questions of who has nobody to ask."""
+
+    async def ask(self, question: Question, call_id: str) -> Reply:
+        raise ToolError(
+            "Nobody can be asked here: decide, and say what you took for granted.", kind="unsupported"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a tool is given. It has no other way to the world.
 
@@ -209,6 +248,7 @@ class ToolContext:
     shell_limits: ShellLimits = field(default_factory=ShellLimits)
     refuse_ambiguous: bool = False
     subagents: SubagentSpawner = field(default_factory=NoSubagents)
+    questions: Questions = field(default_factory=NoQuestions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ from agent_ls.loop.events import (
     PlanChanged,
     PlanItem,
     ProcessingEnd,
+    QuestionAnswered,
+    QuestionAsked,
     QueueChanged,
     ReasoningEnd,
     ReasoningStart,
@@ -145,6 +147,9 @@ KINDS: list[tuple[RecordedEvent, str]] = [
         "  rolled back: 1 input(s), 1 of 1 file(s)\n",
     ),
     (Title("A title"), ""),
+    (QuestionAsked("q", "c", "Which?", ("red", "blue")), "  ? Which?\n    - red\n    - blue\n"),
+    (QuestionAnswered("q", ("red",), False, "me"), "  answered: red\n"),
+    (QuestionAnswered("q", (), True, "headless"), "  not answered\n"),
     (AGENT, "  agent_1 works on: count the tests\n"),
     (
         replace(AGENT, status="failed", reason="limit", turns_used=3),

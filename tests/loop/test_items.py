@@ -197,6 +197,7 @@ def test_every_class_of_item_has_a_kind_of_its_own() -> None:
         "end",
         "file",
         "notice",
+        "question",
         "retry",
         "reverted",
         "steer",

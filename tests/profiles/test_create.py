@@ -31,6 +31,7 @@ PARAMETERS: dict[str, list[str]] = {
     "glob": ["pattern", "path"],
     "processes": ["action", "process_id", "offset"],
     "plan": ["items", "explanation"],
+    "ask_user": ["question", "choices", "multiple"],
     "spawn_agent": ["task", "working_dir", "model", "max_turns", "with_history"],
     "send_input": ["agent_id", "message"],
     "wait": ["agent_id"],
@@ -65,7 +66,10 @@ def test_profile_when_created_then_tools_and_parameters_are_those_of_the_family(
     provider: str, names: list[str], of_its_own: dict[str, list[str]]
 ) -> None:
     schemas = parameters(create_profile(provider, "m"))
-    expected = {name: (PARAMETERS | of_its_own)[name] for name in [*names, "processes", "plan", *SUBAGENTS]}
+    expected = {
+        name: (PARAMETERS | of_its_own)[name]
+        for name in [*names, "processes", "plan", "ask_user", *SUBAGENTS]
+    }
     assert {name: list(schema["properties"]) for name, schema in schemas.items()} == expected
 
 
@@ -73,7 +77,8 @@ def test_profile_when_created_then_tools_and_parameters_are_those_of_the_family(
 def test_profile_when_without_background_processes_and_plan_then_its_tools_are_exactly_the_list(
     provider: str, names: list[str]
 ) -> None:
-    profile = create_profile(provider, options=ProfileOptions(background_processes=False, plan=False))
+    options = ProfileOptions(background_processes=False, plan=False, ask_user=False)
+    profile = create_profile(provider, options=options)
     assert list(profile.registry.names()) == [*names, *SUBAGENTS]
     assert "background" not in parameters(profile)["shell"]["properties"]
 

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 import anyio.to_thread
 from pydantic import ValidationError
 
+from agent_ls.loop import event_codec
+from agent_ls.loop.questions import UnknownQuestionError
 from agent_ls.server import protocol as wire, to_wire
 from agent_ls.server.context import Context
 from agent_ls.server.errors import NotNegotiatedError
@@ -96,9 +98,41 @@ def _subscribed(context: Context, live: Live) -> wire.SubscribeResult:
         ),
         pending=wire.Pending(
             approvals=tuple(to_wire.approval(requested) for requested in live.desk.pending()),
+            questions=tuple(event_codec.payload(asked) for asked in session.questions.pending()),
             hunks=pending_hunks(context, session_id=session.id),
         ),
     )
+
+
+async def answer(context: Context, params: wire.Answer) -> wire.AnswerResult:
+    live = context.live(params.session_id)
+    try:
+        answered = live.session.questions.answer(
+            params.question_id,
+            params.answers,
+            declined=params.declined,
+            by=context.client_id,
+            client_key=params.client_key,
+        )
+    except UnknownQuestionError:
+        if before := await anyio.to_thread.run_sync(_answered_before, live, params.question_id):
+            return before
+        raise
+    return wire.AnswerResult(
+        answers=answered.answers, declined=answered.declined, decided_by=answered.decided_by
+    )
+
+
+def _answered_before(live: Live, question_id: str) -> wire.AnswerResult | None:
+    """The answer that stands in the log: given before the process that asked for it ended. Blocks."""
+    name = json.dumps(question_id).encode()
+    for encoded in live.events_since(0):
+        if b'"kind":"question_answered"' in encoded[:200] and name in encoded:
+            data = json.loads(encoded)["data"]
+            return wire.AnswerResult(
+                answers=tuple(data["answers"]), declined=data["declined"], decided_by=data["decidedBy"]
+            )
+    return None
 
 
 async def history(context: Context, params: wire.History) -> RawJson:
@@ -145,4 +179,5 @@ ROUTES = (
     route(wire.Unsubscribe, unsubscribe),
     route(wire.Configure, configure),
     route(wire.Abort, abort),
+    route(wire.Answer, answer),
 )

@@ -96,6 +96,8 @@ from agent_ls.server.protocol.terminals import (
 )
 from agent_ls.server.protocol.turns import (
     Abort as Abort,
+    Answer as Answer,
+    AnswerResult as AnswerResult,
     Approve as Approve,
     ApproveResult as ApproveResult,
     CommandReplacement as CommandReplacement,

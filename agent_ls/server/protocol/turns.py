@@ -152,6 +152,26 @@ class Approve(Params):
     replacement: CommandReplacement | None = None
 
 
+class Answer(Params):
+    """Answers a question of the model. The first answer wins; a later one is told that which stands.
+
+    `answers` holds choices or words of the user's own; several only where the question takes them. `declined`: none.
+    """
+
+    method: ClassVar[str] = "agent/answer"
+    session_id: str
+    question_id: str
+    client_key: str
+    answers: tuple[str, ...] = ()
+    declined: bool = False
+
+
+class AnswerResult(Wire):
+    answers: tuple[str, ...]
+    declined: bool
+    decided_by: str
+
+
 class ApproveResult(Wire):
     decision: Literal["allow", "deny"]
     decided_by: str

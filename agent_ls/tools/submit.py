@@ -1,0 +1,39 @@
+"""submit: the model hands in its result and ends the task (REQUIREMENTS T7, 002 section 5.1)."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from agent_ls.environments.effects import NoEffect
+from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.summary import one_line
+
+
+class SubmitArguments(Arguments):
+    result: str = Field(
+        min_length=1, description="The result for the user: what was done, how it was checked, what is open."
+    )
+
+
+async def prepare(arguments: SubmitArguments, context: ToolContext) -> Prepared:
+    async def run() -> ToolOutput:
+        return ToolOutput(arguments.result)
+
+    return Prepared(NoEffect(), run)
+
+
+def summarize(arguments: SubmitArguments) -> str:
+    return one_line(arguments.result)
+
+
+SUBMIT = Tool(
+    name="submit",
+    description=(
+        "Hand in the result and end the task. The last call of all: calls after it in the same response are not run."
+    ),
+    category="read",
+    arguments=SubmitArguments,
+    prepare=prepare,
+    summarize=summarize,
+    terminal=True,
+)

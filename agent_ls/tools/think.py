@@ -1,0 +1,37 @@
+"""think: room for a model to write down a thought between calls; nothing happens (REQUIREMENTS T7)."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from agent_ls.environments.effects import NoEffect
+from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.summary import one_line
+
+
+class ThinkArguments(Arguments):
+    thought: str = Field(min_length=1, description="What you conclude, doubt or weigh.")
+
+
+async def prepare(arguments: ThinkArguments, context: ToolContext) -> Prepared:
+    async def run() -> ToolOutput:
+        return ToolOutput("Noted.")
+
+    return Prepared(NoEffect(), run)
+
+
+def summarize(arguments: ThinkArguments) -> str:
+    return one_line(arguments.thought)
+
+
+THINK = Tool(
+    name="think",
+    description=(
+        "Write down a thought: what results mean, which of several ways is right, whether all rules were kept. It "
+        "changes nothing and finds nothing out."
+    ),
+    category="read",
+    arguments=ThinkArguments,
+    prepare=prepare,
+    summarize=summarize,
+)

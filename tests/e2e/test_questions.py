@@ -1,0 +1,42 @@
+"""Questions of the model over real stdio: asked of every client, answered once (H2, L15, T7)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.loopback import AnthropicServer, ToolCall
+from tests.support.served import served
+
+ASK = ToolCall("ask_user", {"question": "Which currency?", "choices": ["Euro", "Dollar"]})
+
+
+@pytest.mark.req("H2", "L15", "T7")
+async def test_a_question_is_pending_until_it_is_answered_and_the_first_answer_stands(tmp_path: Path) -> None:
+    with AnthropicServer([[ASK], "Euro it is."]) as provider:
+        async with served(tmp_path, provider=provider) as found:
+            session_id = await found.editor.new_session(provider="anthropic")
+            await found.editor.submit(session_id, "go")
+            asked = (await found.client.event("question_asked"))["data"]
+            assert (asked["question"], asked["choices"]) == ("Which currency?", ["Euro", "Dollar"])
+            await found.client.event("state", state="AWAITING_INPUT")
+            again = await found.ask("subscribe", session_id, since=0)
+            assert again["pending"]["questions"] == [asked]
+
+            question_id = asked["questionId"]
+            error = await found.refused(
+                "answer", session_id, questionId=question_id, answers=[], clientKey="k0"
+            )
+            assert error.data["kind"] == "invalid_params"
+            answer = {"questionId": question_id, "answers": ["Euro"]}
+            first = await found.change("answer", session_id, **answer)
+            assert (first["answers"], first["declined"]) == (["Euro"], False)
+            late = await found.change("answer", session_id, questionId=question_id, answers=["Dollar"])
+            assert late == first
+            await found.client.event("assistant_text_end", text="Euro it is.")
+            await found.client.event("processing_end", reason="completed")
+            error = await found.refused(
+                "answer", session_id, questionId="qu-0", answers=["x"], clientKey="k1"
+            )
+            assert error.data["kind"] == "unknown_question"
