@@ -25,9 +25,7 @@ async def test_a_question_is_pending_until_it_is_answered_and_the_first_answer_s
             assert again["pending"]["questions"] == [asked]
 
             question_id = asked["questionId"]
-            error = await found.refused(
-                "answer", session_id, questionId=question_id, answers=[], clientKey="k0"
-            )
+            error = await found.refused("answer", session_id, questionId=question_id, answers=[])
             assert error.data["kind"] == "invalid_params"
             answer = {"questionId": question_id, "answers": ["Euro"]}
             first = await found.change("answer", session_id, **answer)
@@ -36,7 +34,5 @@ async def test_a_question_is_pending_until_it_is_answered_and_the_first_answer_s
             assert late == first
             await found.client.event("assistant_text_end", text="Euro it is.")
             await found.client.event("processing_end", reason="completed")
-            error = await found.refused(
-                "answer", session_id, questionId="qu-0", answers=["x"], clientKey="k1"
-            )
+            error = await found.refused("answer", session_id, questionId="qu-0", answers=["x"])
             assert error.data["kind"] == "unknown_question"
