@@ -31,6 +31,7 @@ from agent_ls.server.rpc import Route, Router
 from agent_ls.server.seams import Bench
 from agent_ls.server.server import AgentServer
 from agent_ls.server.shown_texts import ShownTexts
+from agent_ls.server.stock.face import StockFace
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +74,11 @@ def assemble(server: AgentServer, start: Start, open_bench: OpenBench) -> tuple[
     for problem in (*problems, *_mismatch(server)):
         message = lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=problem)
         protocol.notify(lsp.WINDOW_SHOW_MESSAGE, message)
-    return bench, Router(ROUTES, context, Answers(start))
+    if protocol.client.is_rich:
+        return bench, Router(ROUTES, context, Answers(start))
+    face = StockFace(context, protocol, start)
+    host.watch(face)
+    return bench, Router(ROUTES, context, Answers(start), face.answers)
 
 
 def _folders(server: AgentServer) -> Sequence[str]:

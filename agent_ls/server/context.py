@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os.path import isabs, normpath
 
+from agent_ls.app.slash_commands import maybe_command
 from agent_ls.llm.messages import ImagePart
 from agent_ls.server import to_wire
 from agent_ls.server.client_requests import ClientRequests
@@ -49,6 +50,10 @@ class Context:
             InvalidParamsError: there is nothing in it. UnknownCommandError.
         """
         return text_and_images(parts, lambda path: self.host.diagnostics.told(path, str))
+
+    def command(self, name: str) -> bool:
+        """Whether a message may begin with `/name`."""
+        return maybe_command(name) is not None
 
     def session_info(self, live: Live) -> SessionInfo:
         return to_wire.session_info(live.summary(), live.session)

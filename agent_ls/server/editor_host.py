@@ -28,7 +28,11 @@ from agent_ls.server.foreign_locks import held_elsewhere
 from agent_ls.server.from_lsp import maybe_path
 from agent_ls.server.jsonrpc import AgentProtocol
 from agent_ls.server.saving import Savable, unsaved_note
+from agent_ls.server.stock.chat_text import is_chat
 from agent_ls.text import split_lines
+
+SAVED_EARLY = 20
+"""Saves that are remembered while the agent is still being loaded; more at once are no person's."""
 
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
@@ -51,6 +55,18 @@ class DocumentListener(Protocol):
     def undo_applied(self, path: str, before: str, after: str) -> None:
         """An edit that the ledger itself asked for (an attribution without a call) is in the document."""
         ...
+
+
+class Watcher(Protocol):
+    """Who else is told of documents (stock/face.py). Plain calls; must not raise."""
+
+    def on_opened(self, path: str) -> None: ...
+
+    def on_changed(self, path: str) -> None: ...
+
+    def on_saved(self, path: str) -> None: ...
+
+    def on_closed(self, path: str) -> None: ...
 
 
 class ClientActions(Protocol):
@@ -100,6 +116,8 @@ class LspEditorHost:
         self._unsynced: frozenset[str] = frozenset()
         self._listener: DocumentListener | None = None
         self._actions: ClientActions | None = None
+        self._watcher: Watcher | None = None
+        self._saved_early: list[str] = []
         self.view = EditorView(self.open_document)
         self.diagnostics = Diagnostics(self.open_document)
 
@@ -108,6 +126,15 @@ class LspEditorHost:
         self._listener, self._actions = listener, actions
         for tracked in self._tracked.values():
             listener.document_opened(tracked.path, tracked.told)
+
+    def watch(self, watcher: Watcher) -> None:
+        """It learns what is open already, and what was saved before it was there."""
+        self._watcher = watcher
+        for tracked in list(self._tracked.values()):
+            watcher.on_opened(tracked.path)
+        for path in self._saved_early:
+            watcher.on_saved(path)
+        self._saved_early.clear()
 
     # -- what the editor tells (features/documents.py, features/review.py)
 
@@ -120,6 +147,8 @@ class LspEditorHost:
         self._real[os.path.realpath(path)] = path
         if self._listener:
             self._listener.document_opened(path, document.source)
+        if self._watcher:
+            self._watcher.on_opened(path)
 
     def changed(self, uri: str) -> None:
         tracked, document = self._tracked.get(maybe_path(uri) or ""), self._protocol.documents.maybe_open(uri)
@@ -129,10 +158,16 @@ class LspEditorHost:
             self._feed(tracked, inflight.Observed(document.version or 0, document.source))
         else:
             self._tell_user_edit(tracked, document.source)
+        if self._watcher:
+            self._watcher.on_changed(tracked.path)
 
     def saved(self, uri: str) -> None:
         if (tracked := self._tracked.get(maybe_path(uri) or "")) and (document := self._document(tracked)):
             tracked.saving = Savable(tracked.path, document.text)
+            if self._watcher:
+                self._watcher.on_saved(tracked.path)
+            elif len(self._saved_early) < SAVED_EARLY:
+                self._saved_early.append(tracked.path)
 
     def closed(self, uri: str) -> None:
         tracked = self._tracked.pop(maybe_path(uri) or "", None)
@@ -143,6 +178,8 @@ class LspEditorHost:
             self._feed(tracked, inflight.Closed())
         if self._listener:
             self._listener.document_closed(tracked.path)
+        if self._watcher:
+            self._watcher.on_closed(tracked.path)
 
     def editor_state(self, unsynced: Sequence[str]) -> None:
         paths = (maybe_path(uri) for uri in unsynced)
@@ -213,7 +250,9 @@ class LspEditorHost:
     # -- inside
 
     def _savable(self) -> list[tuple[Savable, OpenDocument]]:
-        documents = ((tracked.saving, self._document(tracked)) for tracked in self._tracked.values())
+        # A chat document is always unsaved while it is answered, and no command reads it.
+        all_tracked = [tracked for tracked in self._tracked.values() if not is_chat(tracked.path)]
+        documents = ((tracked.saving, self._document(tracked)) for tracked in all_tracked)
         return [(saving, document) for saving, document in documents if document]
 
     def _document(self, tracked: _Tracked) -> OpenDocument | None:

@@ -27,6 +27,22 @@ _ENCODINGS: dict[str, Encoding] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32
 GRANTED = ("events", "review", "approvals", "save", "diagnostics")
 """What of `experimental.agentLs` this server makes use of; `terminal` is not built yet."""
 
+COMMAND = "agentLs/command"
+"""What `workspace/executeCommand` of one of ours is called inside (jsonrpc.py)."""
+
+STOCK_COMMANDS = (
+    "agentLs.send",
+    "agentLs.stop",
+    "agentLs.approve",
+    "agentLs.deny",
+    "agentLs.keep",
+    "agentLs.undo",
+    "agentLs.ask",
+)
+"""What an editor without a plugin may do by name (stock/face.py). A plugin has requests of its own for it."""
+
+_ACTION_KINDS = ["quickfix.agentLs", "refactor.agentLs", "source.agentLs"]
+
 # Neovim ends a line at LF only: a CR that is not part of its "dos" line ending is an ordinary character of the
 # line, and counts in its positions. The protocol would end a line there.
 _NEWLINE_ONLY = frozenset({"Neovim"})
@@ -41,6 +57,7 @@ class ClientAbilities:
 
     `process_id` is the editor's, which we outlive by no more than seconds; None when not told.
     `text_document_content`: it shows documents whose text a server gives.
+    `code_action_literals` to `work_done_progress` are what the stock face asks for.
     `version_mismatch`: it speaks `agent/*`, but not our version, and so is treated as stock.
     """
 
@@ -56,6 +73,12 @@ class ClientAbilities:
     approvals: bool = False
     save: bool = False
     diagnostics: bool = False
+    code_action_literals: bool = False
+    code_lens: bool = False
+    code_lens_refresh: bool = False
+    completion: bool = False
+    publish_diagnostics: bool = False
+    work_done_progress: bool = False
     version_mismatch: bool = False
 
     @property
@@ -81,6 +104,12 @@ def client_abilities(params: dict[str, Any]) -> ClientAbilities:
         # Kate and others can apply edits without saying so; only an explicit "no" is believed.
         apply_edit_refused=_object(capabilities, "workspace").get("applyEdit") is False,
         text_document_content=isinstance(_object(capabilities, "workspace").get("textDocumentContent"), dict),
+        code_action_literals=_has(capabilities, "textDocument", "codeAction", "codeActionLiteralSupport"),
+        code_lens=_has(capabilities, "textDocument", "codeLens"),
+        code_lens_refresh=_object(capabilities, "workspace", "codeLens").get("refreshSupport") is True,
+        completion=_has(capabilities, "textDocument", "completion"),
+        publish_diagnostics=_has(capabilities, "textDocument", "publishDiagnostics"),
+        work_done_progress=_object(capabilities, "window").get("workDoneProgress") is True,
         version_mismatch=bool(wanted) and not speaks,
         **granted,
     )
@@ -99,7 +128,27 @@ def initialize_result(client: ClientAbilities) -> dict[str, Any]:
         capabilities["experimental"] = {
             "agentLs": {"version": PROTOCOL_VERSION, **granted, "terminal": False}
         }
+    else:
+        capabilities |= _stock(client)
     return {"capabilities": capabilities, "serverInfo": {"name": "agent-ls", "version": __version__}}
+
+
+def _stock(client: ClientAbilities) -> dict[str, Any]:
+    """What an editor without a plugin is offered; commands have no capability of their own that all announce."""
+    offered: dict[str, Any] = {
+        "executeCommandProvider": {"commands": list(STOCK_COMMANDS)},
+        "codeActionProvider": {"codeActionKinds": _ACTION_KINDS} if client.code_action_literals else True,
+    }
+    if client.code_lens:
+        offered["codeLensProvider"] = {"resolveProvider": False}
+    if client.completion:
+        offered["completionProvider"] = {"triggerCharacters": ["@", "/"], "resolveProvider": False}
+    return offered
+
+
+def _has(value: dict[str, Any], *path: str) -> bool:
+    *above, last = path
+    return isinstance(_object(value, *above).get(last), dict)
 
 
 def _encoding(offered: object) -> Encoding:

@@ -32,13 +32,24 @@ from pygls.protocol.language_server import lsp_method
 from agent_ls.server.documents import Documents
 from agent_ls.server.errors import response_error
 from agent_ls.server.framing import frame
-from agent_ls.server.hello import ClientAbilities, client_abilities, initialize_result
+from agent_ls.server.hello import COMMAND, ClientAbilities, client_abilities, initialize_result
 
 log = logging.getLogger(__name__)
 
 PARSE_ERROR, INVALID_REQUEST, NOT_INITIALIZED = -32700, -32600, -32002
 PREFIX = "agent/"
 CONTENT = lsp.WORKSPACE_TEXT_DOCUMENT_CONTENT
+OURS = frozenset(
+    {
+        CONTENT,
+        COMMAND,
+        lsp.TEXT_DOCUMENT_CODE_ACTION,
+        lsp.TEXT_DOCUMENT_CODE_LENS,
+        lsp.TEXT_DOCUMENT_COMPLETION,
+        lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL,
+    }
+)
+"""Standard messages that are answered as ours are: as plain JSON, by the back end."""
 
 MessageId: TypeAlias = str | int
 AgentCall: TypeAlias = Callable[[str, Any], Awaitable[Any]]
@@ -96,6 +107,8 @@ class AgentProtocol(LanguageServerProtocol):
 
     def _on_call(self, data: dict[str, Any], *, is_answered: bool) -> None:
         data.setdefault("params", None)
+        if _is_our_command(data):
+            data["method"] = COMMAND
         message_id, method = data.get("id"), data["method"]
         if self._shutdown and method != lsp.EXIT:
             self._refuse(message_id, INVALID_REQUEST, "the server is shutting down", quiet=message_id is None)
@@ -149,7 +162,7 @@ class AgentProtocol(LanguageServerProtocol):
 
     def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]  # no cache: see below
         # As plain JSON: the first structuring of all client capabilities costs tens of milliseconds.
-        return None if method in (lsp.INITIALIZE, CONTENT) else super().get_message_type(method)
+        return None if method == lsp.INITIALIZE or method in OURS else super().get_message_type(method)
 
     def _get_handler(self, feature_name: str) -> Callable[[Any], Any]:
         if _is_ours(feature_name):
@@ -176,6 +189,10 @@ class AgentProtocol(LanguageServerProtocol):
         if data and self.writer is not None:
             body = json.dumps(data, default=self._serialize_message, separators=(",", ":"))
             self.writer.write(frame(body.encode()))
+
+    def notify_plain(self, method: str, params: dict[str, Any]) -> None:
+        """A notification whose parameters are plain JSON already."""
+        self._send_data({"jsonrpc": self.VERSION, "method": method, "params": params})
 
     def send_event(self, event: bytes) -> None:
         """An `agent/event` notification around an encoded event."""
@@ -266,7 +283,14 @@ class AgentProtocol(LanguageServerProtocol):
 
 
 def _is_ours(method: str) -> bool:
-    return method.startswith(PREFIX) or method == CONTENT
+    return method.startswith(PREFIX) or method in OURS
+
+
+def _is_our_command(data: dict[str, Any]) -> bool:
+    params = data["params"]
+    command = params.get("command") if isinstance(params, dict) else None
+    is_ours = isinstance(command, str) and command.startswith("agentLs.")
+    return is_ours and data["method"] == lsp.WORKSPACE_EXECUTE_COMMAND
 
 
 def _is_id(value: object) -> bool:

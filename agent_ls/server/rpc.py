@@ -6,8 +6,9 @@ changes something: it runs once per key (answers.py).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar, cast
 
 from pydantic import ValidationError
@@ -45,16 +46,27 @@ def route(
 
 
 class Router:
-    def __init__(self, routes: Iterable[Route], context: Context, answers: Answers) -> None:
+    """`standard` are messages of the protocol itself: plain parameters in, a plain result out."""
+
+    def __init__(
+        self,
+        routes: Iterable[Route],
+        context: Context,
+        answers: Answers,
+        standard: Mapping[str, Callable[[Any], Awaitable[Any]]] = MappingProxyType({}),
+    ) -> None:
         self._routes = {route.params.method: route for route in routes}
         self._context = context
         self._answers = answers
+        self._standard = standard
 
     async def call(self, method: str, raw: Any) -> RawJson:
         """
         Raises:
             RequestError, and what the layers behind raise; errors.py makes answers of them.
         """
+        if answer_standard := self._standard.get(method):
+            return RawJson(to_wire.dumped(await answer_standard(raw)))
         route = self._routes.get(method)
         if route is None:
             raise UnknownMethodError(method)

@@ -38,7 +38,7 @@ def items(found: Sequence[Item]) -> bytes:
     for item in plain:
         if item["kind"] in ("file", "end", "reverted"):
             _add_uris(item)
-    return _dumped(plain)
+    return dumped(plain)
 
 
 def _add_uris(value: dict[str, Any]) -> None:
@@ -144,8 +144,8 @@ def file_hunks(
 def encoded(result: wire.Wire, without: str = "") -> bytes:
     """One JSON object; members that are None are left out, and the one named by `without`."""
     # Not model_dump_json: it fails at half a surrogate, which stands for an undecodable byte of a file.
-    return _dumped(result.model_dump(mode="python", by_alias=True, exclude_none=True, exclude={without}))
+    return dumped(result.model_dump(mode="python", by_alias=True, exclude_none=True, exclude={without}))
 
 
-def _dumped(plain: Any) -> bytes:
+def dumped(plain: Any) -> bytes:
     return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

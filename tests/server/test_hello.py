@@ -24,7 +24,14 @@ def params(editor: str, **more: Any) -> dict[str, Any]:
         (
             "vscode",
             ClientAbilities(
-                "Visual Studio Code", 7, "utf-16", events=True, review=True, approvals=True, save=True
+                "Visual Studio Code",
+                7,
+                "utf-16",
+                events=True,
+                review=True,
+                approvals=True,
+                save=True,
+                work_done_progress=True,
             ),
         ),
         (

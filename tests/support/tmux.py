@@ -60,6 +60,9 @@ class Terminal:
         """Waits until all the texts are on the screen; returns it."""
         return self._wait(lambda shot: all(text in shot for text in texts), f"on screen: {texts}")
 
+    def wait_gone(self, text: str) -> str:
+        return self._wait(lambda shot: text not in shot, f"gone from the screen: {text!r}")
+
     def exit_code(self) -> int:
         """Waits until the program has ended; 128 and more: a signal ended it."""
         self._wait(lambda _: self._status.read_text().endswith("\n"), "the end of the program")

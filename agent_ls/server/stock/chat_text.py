@@ -1,0 +1,158 @@
+"""A chat as a document (pure): what the user says in it, and where the answer stands.
+
+    ## you
+
+    Please fix the discount.
+
+    ## agent <!-- s-dd41cf8b3025410f 1 -->
+
+    ...
+
+A heading of the agent's names the session and counts, so that each is found again by its text, wherever it has moved.
+What the model says cannot look like a heading: it would be taken for the user's word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from agent_ls.environments.editor_host import LineEdit
+from agent_ls.text import line_ending, split_lines, strip_ending
+
+SUFFIX = ".agent.md"
+YOU = "## you"
+
+_HEADING = re.compile(r"\s{0,3}##\s+(you|agent)\b", re.IGNORECASE)
+_AGENT = re.compile(r"## agent <!-- (s-[0-9a-f]+) (\d+) -->\s*\Z")
+_MENTION = re.compile(r"(?<!\S)@([^\s@]*[^\s@.,;:!?)\]])")
+_LINES = re.compile(r"(.+):(\d+)(?:-(\d+))?\Z")
+
+
+def is_chat(path: str) -> bool:
+    return path.endswith(SUFFIX)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatText:
+    """`message` is what the user would send now, from line `message_line` on; `session_id` "": none yet.
+
+    `is_answer_last`: the agent has the last word, so that there is nothing to send.
+    """
+
+    message: str
+    message_line: int
+    session_id: str
+    count: int
+    is_answer_last: bool
+
+
+def read_chat(text: str) -> ChatText:
+    lines = [strip_ending(line) for line in split_lines(text)]
+    last, is_answer, session_id, count = -1, False, "", 0
+    for index, line in enumerate(lines):
+        if found := _AGENT.match(line):
+            last, is_answer, session_id, count = index, True, found[1], int(found[2])
+        elif line.rstrip().lower() == YOU:
+            last, is_answer = index, False
+    message = "" if is_answer else "\n".join(lines[last + 1 :]).strip()
+    return ChatText(message, last + 1, session_id, count, is_answer)
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """`@shop/cart.py:3-9` in a message; lines [first, end) from 0, None for the whole file."""
+
+    path: str
+    lines: tuple[int, int] | None = None
+
+
+def mentions(message: str) -> list[Mention]:
+    found = []
+    for word in _MENTION.findall(message):
+        if at := _LINES.match(word):
+            first = int(at[2])
+            found.append(Mention(at[1], (max(first - 1, 0), max(int(at[3] or first), first))))
+        else:
+            found.append(Mention(word))
+    return found
+
+
+def heading(session_id: str, count: int) -> str:
+    return f"## agent <!-- {session_id} {count} -->"
+
+
+def guarded(text: str) -> str:
+    """Words of the model's that look like a heading of the chat are made to look like what they are."""
+    return "\n".join("\\" + line.lstrip() if _HEADING.match(line) else line for line in text.split("\n"))
+
+
+def may_be_heading(line: str) -> bool:
+    """An unfinished line that could still become one."""
+    return line.lstrip().startswith("#") and len(line) < 20
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """An answer in the document: its heading, and what was written below it. Lines end with "\\n" here."""
+
+    marker: str
+    written: str = ""
+
+
+def opening(text: str, region: Region) -> list[LineEdit]:
+    """The heading and what is written already, at the end of the document."""
+    lines = split_lines(text)
+    gap = "\n" if lines and strip_ending(lines[-1]).strip() else ""
+    return [_at_end(lines, f"{gap}{region.marker}\n{region.written}\n")]
+
+
+def appended(text: str, words: str) -> list[LineEdit]:
+    """A line of its own at the end of the document."""
+    return [_at_end(split_lines(text), f"{words}\n")]
+
+
+def found_below(text: str, marker: str) -> str | None:
+    """What stands below a heading, to the next one or the end; None: there is no such heading."""
+    contents = [strip_ending(line) for line in split_lines(text)]
+    if marker not in contents:
+        return None
+    start = _last(contents, marker) + 1
+    end = next((at for at in range(start, len(contents)) if _HEADING.match(contents[at])), len(contents))
+    return "\n".join(contents[start:end])
+
+
+def growing(text: str, region: Region, more: str) -> list[LineEdit] | None:
+    """`more` behind what was written; None when that no longer stands there as it was written."""
+    lines = split_lines(text)
+    contents = [strip_ending(line) for line in lines]
+    if region.marker not in contents:
+        return None
+    start = _last(contents, region.marker) + 1
+    written = region.written.split("\n")
+    here = contents[start : start + len(written)]
+    if any((ours or "").rstrip() != (theirs or "").rstrip() for ours, theirs in zip_longest(written, here)):
+        return None
+    grown = (region.written + more).split("\n")
+    new = "\n".join(grown[len(written) - 1 :]) + "\n"
+    at = start + len(written) - 1
+    if at >= len(lines):
+        return [_at_end(lines, new)]
+    return [LineEdit(at, at + 1, _with_ending(new, lines))]
+
+
+def _at_end(lines: Sequence[str], text: str) -> LineEdit:
+    if lines and not line_ending(lines[-1]):
+        return LineEdit(len(lines) - 1, len(lines), _with_ending(f"{lines[-1]}\n{text}", lines))
+    return LineEdit(len(lines), len(lines), _with_ending(text, lines))
+
+
+def _with_ending(text: str, lines: Sequence[str]) -> str:
+    ending = line_ending(lines[0]) if lines else ""
+    return text.replace("\n", ending) if ending == "\r\n" else text
+
+
+def _last(lines: Sequence[str], line: str) -> int:
+    return len(lines) - 1 - lines[::-1].index(line)

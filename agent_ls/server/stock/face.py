@@ -1,0 +1,313 @@
+"""The stock face: which chat documents there are, and how the standard messages about them are answered.
+
+Commands answer at once, for some editors stand still until they do; what they begin is told by what it does. Only what
+the client announced is sent to it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+import anyio
+from lsprotocol import types as lsp
+from pydantic import BaseModel, ValidationError
+
+from agent_ls.loop.approval import Answer, UnknownApprovalError
+from agent_ls.loop.events import ApprovalRequested
+from agent_ls.server import to_lsp
+from agent_ls.server.context import Context
+from agent_ls.server.errors import InvalidParamsError, NothingPendingError
+from agent_ls.server.from_lsp import maybe_path
+from agent_ls.server.hello import COMMAND, STOCK_COMMANDS
+from agent_ls.server.jsonrpc import AgentProtocol
+from agent_ls.server.seams import Live
+from agent_ls.server.stock import messages, offers
+from agent_ls.server.stock.chat_text import is_chat, read_chat
+from agent_ls.server.stock.completing import completions
+from agent_ls.server.stock.progress import TurnProgress
+from agent_ls.server.stock.prompts import ApprovalPrompts
+from agent_ls.server.stock.room import ChatRoom, Means, Start
+from agent_ls.text import split_lines
+
+log = logging.getLogger(__name__)
+
+MARKS_S = 0.3
+"""Marks follow typing at this distance: the editor moves its own meanwhile."""
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class StockFace:
+    """`start` runs a task of the server's. All methods named `on_...` are told of documents by the editor host."""
+
+    def __init__(self, context: Context, protocol: AgentProtocol, start: Start) -> None:
+        client = context.client
+        self._context = context
+        self._protocol = protocol
+        self._start = start
+        self._rooms: dict[str, ChatRoom] = {}
+        self._tokens: dict[str, Callable[[], None]] = {}
+        self._marked: set[str] = set()
+        self._unmarked: set[str] = set()
+        prompts = ApprovalPrompts(protocol, context.client_id, start)
+        self._means = Means(
+            context=context,
+            start=start,
+            say=self._say,
+            hunks_changed=self._hunks_changed,
+            changed=self._refresh_lenses,
+            prompts=prompts,
+            progress=partial(TurnProgress, protocol, self._tokens) if client.work_done_progress else None,
+        )
+        self.answers: Mapping[str, Callable[[Any], Awaitable[Any]]] = {
+            lsp.TEXT_DOCUMENT_CODE_ACTION: self._code_actions,
+            lsp.TEXT_DOCUMENT_CODE_LENS: self._code_lenses,
+            lsp.TEXT_DOCUMENT_COMPLETION: self._completion,
+            lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL: self._progress_cancelled,
+            COMMAND: self._command,
+        }
+        self._commands: Mapping[str, Callable[[Any], Awaitable[None]]] = {
+            "agentLs.send": self._send,
+            "agentLs.stop": self._stop,
+            "agentLs.approve": self._approve,
+            "agentLs.deny": self._deny,
+            "agentLs.keep": partial(self._review, "keep"),
+            "agentLs.undo": partial(self._review, "undo"),
+            "agentLs.ask": self._ask,
+        }
+        assert self._commands.keys() == set(STOCK_COMMANDS)
+
+    # -- documents (editor_host.py, Watcher)
+
+    def on_opened(self, path: str) -> None:
+        if is_chat(path) and path not in self._rooms:
+            room = self._rooms[path] = ChatRoom(path, self._means)
+            self._start(room.opened)
+
+    def on_changed(self, path: str) -> None:
+        if path in self._marked:
+            self._hunks_changed(path)
+
+    def on_saved(self, path: str) -> None:
+        room = self._rooms.get(path)
+        document = self._context.host.open_document(path)
+        # Saving is also how an editor keeps what stands there: nothing to send is nothing to complain about.
+        if room and document and read_chat(document.text).message and not room.is_running:
+            self._begin(room.send)
+
+    def on_closed(self, path: str) -> None:
+        if room := self._rooms.pop(path, None):
+            room.close()
+
+    # -- what the client is told
+
+    def _say(self, text: str) -> None:
+        params = lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=text)
+        self._protocol.notify(lsp.WINDOW_SHOW_MESSAGE, params)
+
+    def _begin(self, work: Callable[[], Awaitable[str]]) -> None:
+        """Does it beside the request; what it says, or what is wrong with it, is shown."""
+
+        async def told() -> None:
+            try:
+                problem = await work()
+            except Exception as error:  # the edge: there is no answer any more that could hold it
+                hint = getattr(error, "hint", "")
+                problem = f"{error}. {hint}" if hint else str(error)
+                log.info("a command failed: %s", error, exc_info=error)
+            if problem:
+                self._say(f"agent-ls: {problem}")
+
+        self._start(told)
+
+    def _refresh_lenses(self) -> None:
+        if self._context.client.code_lens_refresh:
+            self._protocol.send_request(lsp.WORKSPACE_CODE_LENS_REFRESH)
+
+    def _hunks_changed(self, path: str) -> None:
+        if not self._context.client.publish_diagnostics:
+            self._refresh_lenses()
+        elif path not in self._unmarked:
+            self._unmarked.add(path)
+            self._start(partial(self._mark, path))
+
+    async def _mark(self, path: str) -> None:
+        await anyio.sleep(MARKS_S)
+        self._unmarked.discard(path)
+        marks = [offers.hunk_mark(hunk) for hunk in self._hunks(path)]
+        if not marks and path not in self._marked:
+            return
+        document = self._context.host.open_document(path)
+        params: dict[str, Any] = {"uri": to_lsp.uri(path), "diagnostics": marks}
+        if document:
+            params["version"] = document.version
+        self._protocol.notify_plain(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
+        (self._marked.add if marks else self._marked.discard)(path)
+        self._refresh_lenses()
+
+    def _hunks(self, path: str) -> Sequence[Any]:
+        return self._context.bench.review.open_hunks(path=path).get(path, [])
+
+    # -- what the client asks
+
+    async def _code_actions(self, raw: Any) -> list[dict[str, Any]]:
+        params = _read(messages.CodeAction, lsp.TEXT_DOCUMENT_CODE_ACTION, raw)
+        uri = params.text_document.uri
+        path, first, last = maybe_path(uri) or "", params.range.start.line, params.range.end.line
+        found = self._chat_offers(path, uri)
+        hunks = self._hunks(path)
+        for hunk in hunks:
+            if offers.touches(hunk, first, last):
+                found += offers.hunk_offers(hunk)
+        for session_id, request in self._pending():
+            found += offers.approval_offers(request, session_id)
+        found += offers.file_offers(uri, len(hunks))
+        if params.range.start != params.range.end and self._rooms and not is_chat(path):
+            lines = {"uri": uri, "first": first, "end": last + (params.range.end.character > 0)}
+            found.append(
+                offers.Offer(offers.REFACTOR, "Ask the agent about these lines", "agentLs.ask", (lines,))
+            )
+        literal = self._context.client.code_action_literals
+        return [
+            offer.as_action() if literal else offer.as_command()
+            for offer in offers.wanted(found, params.context.only)
+        ]
+
+    async def _code_lenses(self, raw: Any) -> list[dict[str, Any]]:
+        uri = _read(messages.CodeLens, lsp.TEXT_DOCUMENT_CODE_LENS, raw).text_document.uri
+        path = maybe_path(uri) or ""
+        document = self._context.host.open_document(path)
+        if document and (room := self._rooms.get(path)):
+            line = max(read_chat(document.text).message_line - 1, 0)
+            last = max(len(split_lines(document.text)) - 1, 0)
+            asked = [
+                offers.lens(last, offer)
+                for request in room.pending.values()
+                for offer in offers.approval_offers(request, room.live.session.id if room.live else "")
+            ]
+            return [offers.lens(line, offer) for offer in self._chat_offers(path, uri)] + asked
+        return [
+            offers.lens(hunk.start, offer) for hunk in self._hunks(path) for offer in offers.hunk_offers(hunk)
+        ]
+
+    def _chat_offers(self, path: str, uri: str) -> list[offers.Offer]:
+        room, document = self._rooms.get(path), self._context.host.open_document(path)
+        if not room or not document:
+            return []
+        can_send = bool(read_chat(document.text).message) and not room.is_running
+        return offers.chat_offers(uri, can_send=can_send, is_running=room.is_running)
+
+    async def _completion(self, raw: Any) -> dict[str, Any]:
+        params = _read(messages.Completion, lsp.TEXT_DOCUMENT_COMPLETION, raw)
+        path = maybe_path(params.text_document.uri) or ""
+        room = self._rooms.get(path)
+        if not room or not (folder := next(iter(self._context.folders()), "")):
+            return {"isIncomplete": False, "items": []}
+        at = params.position
+        return await completions(self._context, path, folder, at.line, at.character)
+
+    async def _progress_cancelled(self, raw: Any) -> None:
+        token = _read(messages.ProgressCancel, lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL, raw).token
+        if cancelled := self._tokens.get(str(token)):
+            cancelled()
+
+    # -- commands
+
+    async def _command(self, raw: Any) -> None:
+        params = _read(messages.Command, lsp.WORKSPACE_EXECUTE_COMMAND, raw)
+        command = self._commands.get(params.command)
+        if command is None:
+            known = ", ".join(STOCK_COMMANDS)
+            raise InvalidParamsError(params.command, f"there is no such command; these are: {known}")
+        await command((params.arguments or ({},))[0])
+
+    async def _send(self, raw: Any) -> None:
+        self._begin(self._room(raw, "agentLs.send").send)
+
+    async def _stop(self, raw: Any) -> None:
+        self._room(raw, "agentLs.stop").stop()
+
+    async def _approve(self, raw: Any) -> None:
+        given = _read(messages.Approval, "agentLs.approve", raw)
+        answer = Answer("allow", scope=given.scope, rule_id=given.rule_id)
+        self._answer(self._asked(given.request_id), given.request_id, answer)
+
+    async def _deny(self, raw: Any) -> None:
+        given = _read(messages.Denial, "agentLs.deny", raw)
+        waiting = [request.request_id for _, request in self._pending()]
+        for request_id in [given.request_id] if given.request_id else waiting:
+            self._answer(self._asked(request_id), request_id, Answer("deny", reason=given.reason))
+
+    def _answer(self, live: Live, request_id: str, answer: Answer) -> None:
+        given = Answer(
+            answer.decision,
+            scope=answer.scope,
+            rule_id=answer.rule_id,
+            reason=answer.reason,
+            decided_by=self._context.client_id,
+        )
+        try:
+            live.desk.answer(request_id, given)
+        except UnknownApprovalError as error:
+            raise NothingPendingError(str(error), "ask for the code actions again") from None
+
+    def _pending(self) -> list[tuple[str, ApprovalRequested]]:
+        return [
+            (room.live.session.id, request)
+            for room in self._rooms.values()
+            if room.live
+            for request in room.pending.values()
+        ]
+
+    def _asked(self, request_id: str) -> Live:
+        for room in self._rooms.values():
+            if room.live and request_id in room.pending:
+                return room.live
+        raise NothingPendingError(f"no approval {request_id} waits here", "ask for the code actions again")
+
+    async def _review(self, verdict: Any, raw: Any) -> None:
+        given = _read(messages.Verdict, f"agentLs.{verdict}", raw)
+        if (given.hunk_ids is None) == (given.uri is None):
+            raise InvalidParamsError(f"agentLs.{verdict}", "name hunkIds, or the uri of a file")
+        path = maybe_path(given.uri) if given.uri else None
+
+        async def work() -> str:
+            _, refused = await self._context.bench.review.review(
+                verdict=verdict,
+                hunk_ids=given.hunk_ids,
+                path=path,
+                comment=given.comment,
+                confirm=given.confirm,
+            )
+            return "; ".join(dict.fromkeys(reason for _, reason in refused))
+
+        self._begin(work)
+
+    async def _ask(self, raw: Any) -> None:
+        given = _read(messages.Ask, "agentLs.ask", raw)
+        room = self._room({}, "agentLs.ask")
+        path = maybe_path(given.uri)
+        if path is None or not path.startswith("/"):
+            raise InvalidParamsError("agentLs.ask", f"uri: {given.uri} is no file")
+        self._begin(partial(room.mention, path, given.first, given.end))
+
+    def _room(self, raw: Any, command: str) -> ChatRoom:
+        given = _read(messages.ChatCommand, command, raw)
+        rooms = self._rooms
+        if given.uri is not None:
+            rooms = {path: room for path, room in rooms.items() if path == maybe_path(given.uri or "")}
+        if len(rooms) == 1:
+            return next(iter(rooms.values()))
+        problem = "several chats are open: name one by its uri" if rooms else "no chat document is open"
+        raise NothingPendingError(problem, "open a file whose name ends with .agent.md")
+
+
+def _read(model: type[M], method: str, raw: Any) -> M:
+    try:
+        return model.model_validate({} if raw is None else raw)
+    except ValidationError as invalid:
+        problems = (f"{'.'.join(map(str, e['loc'])) or 'params'}: {e['msg']}" for e in invalid.errors())
+        raise InvalidParamsError(method, "; ".join(problems)) from None

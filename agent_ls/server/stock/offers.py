@@ -1,0 +1,113 @@
+"""What a stock editor is offered at a place (pure): code actions, lenses, and diagnostics as marks of open hunks.
+
+An action is never alone where it has an effect: some editors carry out a lone one unasked. None is preferred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent_ls.loop.events import ApprovalRequested, Hunk
+from agent_ls.server.stock.words import one_line
+
+QUICKFIX, REFACTOR, SOURCE = "quickfix.agentLs", "refactor.agentLs", "source.agentLs"
+INFORMATION = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A command with a title, and the kind of code action that it is."""
+
+    kind: str
+    title: str
+    command: str
+    arguments: tuple[Any, ...] = ()
+
+    def as_command(self) -> dict[str, Any]:
+        return {"title": self.title, "command": self.command, "arguments": list(self.arguments)}
+
+    def as_action(self) -> dict[str, Any]:
+        return {"title": self.title, "kind": self.kind, "command": self.as_command()}
+
+
+def approval_offers(request: ApprovalRequested, session_id: str) -> list[Offer]:
+    """To deny comes first."""
+    which = {"sessionId": session_id, "requestId": request.request_id}
+    what = one_line(request.summary, 60)
+    offers = [
+        Offer(QUICKFIX, f"Deny: {what}", "agentLs.deny", (which,)),
+        Offer(QUICKFIX, f"Allow once: {what}", "agentLs.approve", (which,)),
+    ]
+    for rule in request.rules:
+        given = {**which, "ruleId": rule.id, "scope": rule.scope}
+        offers.append(Offer(QUICKFIX, f"{rule.label}: {what}", "agentLs.approve", (given,)))
+    return offers
+
+
+def chat_offers(uri: str, *, can_send: bool, is_running: bool) -> list[Offer]:
+    offers = [Offer(SOURCE, "Send to the agent", "agentLs.send", ({"uri": uri},))] if can_send else []
+    if is_running:
+        offers.append(Offer(QUICKFIX, "Stop the agent", "agentLs.stop", ({"uri": uri},)))
+    return offers
+
+
+def hunk_offers(hunk: Hunk) -> list[Offer]:
+    which = {"hunkIds": [hunk.id]}
+    told = f"+{len(hunk.lines)} \u2212{len(hunk.base_lines)}"
+    offers = [Offer(QUICKFIX, f"Keep this change of the agent ({told})", "agentLs.keep", (which,))]
+    if hunk.state == "edited":
+        title = f"Undo it together with what you typed inside ({told})"
+        return [*offers, Offer(QUICKFIX, title, "agentLs.undo", ({**which, "confirm": True},))]
+    return [*offers, Offer(QUICKFIX, f"Undo this change of the agent ({told})", "agentLs.undo", (which,))]
+
+
+def file_offers(uri: str, count: int) -> list[Offer]:
+    if not count:
+        return []
+    return [
+        Offer(
+            SOURCE, f"Keep all changes of the agent in this file ({count})", "agentLs.keep", ({"uri": uri},)
+        ),
+        Offer(
+            SOURCE, f"Undo all changes of the agent in this file ({count})", "agentLs.undo", ({"uri": uri},)
+        ),
+    ]
+
+
+def wanted(offers: Sequence[Offer], only: Sequence[str] | None) -> Iterator[Offer]:
+    """Those of a kind that was asked for: the kind itself, or one above it."""
+    for offer in offers:
+        if only is None or any(offer.kind == kind or offer.kind.startswith(f"{kind}.") for kind in only):
+            yield offer
+
+
+def touches(hunk: Hunk, first: int, last: int) -> bool:
+    """Whether a hunk is at the lines `first` to `last`, both included; a removal is at the line behind it."""
+    return hunk.start <= last and first < max(hunk.end, hunk.start + 1)
+
+
+def lines_range(start: int, end: int) -> dict[str, Any]:
+    return {"start": {"line": start, "character": 0}, "end": {"line": max(end, start), "character": 0}}
+
+
+def lens(line: int, offer: Offer) -> dict[str, Any]:
+    return {"range": lines_range(line, line), "command": offer.as_command()}
+
+
+def hunk_mark(hunk: Hunk) -> dict[str, Any]:
+    """A diagnostic: a line that a removal left is marked at its place."""
+    what = {
+        "proposed": "The agent proposes a change here",
+        "edited": "You typed inside a change of the agent",
+    }
+    told = what.get(hunk.state, "Changed by the agent")
+    counts = f"+{len(hunk.lines)} \u2212{len(hunk.base_lines)}"
+    return {
+        "range": lines_range(hunk.start, max(hunk.end, hunk.start + 1)),
+        "severity": INFORMATION,
+        "source": "agent-ls",
+        "code": "hunk",
+        "message": f"{told} ({counts}). Keep or undo it by a code action.",
+    }

@@ -1,0 +1,118 @@
+"""Approvals by `window/showMessageRequest`: one open at a time, the safe choice first, only an exact title counts.
+
+Every other answer (null, `{}`, a title that was not offered, an error, silence) approves nothing and denies nothing:
+the question goes on waiting, and code actions and commands answer it too. A prompt that is answered elsewhere is taken
+back.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import anyio
+from lsprotocol import types as lsp
+
+from agent_ls.loop.approval import Answer, UnknownApprovalError
+from agent_ls.loop.events import ApprovalRequested, ApprovalResolved
+from agent_ls.server.jsonrpc import AgentProtocol
+from agent_ls.server.stock.words import PROMPT_CHARS, question
+
+log = logging.getLogger(__name__)
+
+DENY, ALLOW = "Deny", "Allow once"
+PROMPT_LIMIT_S = 600.0
+"""An editor may lose a prompt and never answer; the next one must still be shown some day."""
+
+
+class Answerable(Protocol):
+    """The session's desk."""
+
+    def answer(self, request_id: str, answer: Answer) -> ApprovalResolved: ...
+
+
+def choices(request: ApprovalRequested) -> dict[str, Answer]:
+    """Titles and what they mean, the safe one first. No two titles are the same."""
+    found = {DENY: Answer("deny"), ALLOW: Answer("allow")}
+    for rule in request.rules:
+        found.setdefault(rule.label, Answer("allow", scope=rule.scope, rule_id=rule.id))
+    return found
+
+
+@dataclass(eq=False, slots=True)
+class _Prompt:
+    request: ApprovalRequested
+    desk: Answerable
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+
+
+class ApprovalPrompts:
+    """`decided_by` names the client in the log."""
+
+    def __init__(
+        self,
+        protocol: AgentProtocol,
+        decided_by: str,
+        start: Callable[[Callable[[], Awaitable[None]]], None],
+    ) -> None:
+        self._protocol = protocol
+        self._decided_by = decided_by
+        self._start = start
+        self._waiting: list[_Prompt] = []
+        self._is_showing = False
+
+    def ask(self, request: ApprovalRequested, desk: Answerable) -> None:
+        if len(question(request)) > PROMPT_CHARS:
+            return  # the document has all of it
+        self._waiting.append(_Prompt(request, desk))
+        if not self._is_showing:
+            self._is_showing = True
+            self._start(self._show_all)
+
+    def resolved(self, request_id: str) -> None:
+        """It was decided, here or elsewhere, or the turn was stopped."""
+        for prompt in [prompt for prompt in self._waiting if prompt.request.request_id == request_id]:
+            self._waiting.remove(prompt)
+            prompt.scope.cancel()
+
+    async def _show_all(self) -> None:
+        try:
+            while self._waiting:
+                prompt = self._waiting[0]
+                with prompt.scope:
+                    await self._show(prompt)
+                if prompt in self._waiting:
+                    self._waiting.remove(prompt)
+        finally:
+            self._is_showing = False
+
+    async def _show(self, prompt: _Prompt) -> None:
+        offered = choices(prompt.request)
+        params = lsp.ShowMessageRequestParams(
+            type=lsp.MessageType.Warning,
+            message=question(prompt.request),
+            actions=[lsp.MessageActionItem(title=title) for title in offered],
+        )
+        with anyio.move_on_after(PROMPT_LIMIT_S):
+            answer = offered.get(await self._title(params))
+            if answer is None:
+                return
+            given = Answer(
+                answer.decision, scope=answer.scope, rule_id=answer.rule_id, decided_by=self._decided_by
+            )
+            try:
+                prompt.desk.answer(prompt.request.request_id, given)
+            except UnknownApprovalError:
+                log.info("the prompt's question waits no longer")
+
+    async def _title(self, params: lsp.ShowMessageRequestParams) -> str:
+        """The title that was chosen; "" for everything that is none."""
+        try:
+            answer: Any = await self._protocol.send_request_async(lsp.WINDOW_SHOW_MESSAGE_REQUEST, params)
+        except Exception as error:  # the edge: whatever a client answers instead
+            log.info("a prompt was not answered: %s", error)
+            return ""
+        title = getattr(answer, "title", None)
+        return title if isinstance(title, str) else ""

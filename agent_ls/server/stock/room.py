@@ -1,0 +1,258 @@
+"""One chat document and its session: what is sent, and what comes back into the document.
+
+The document is a view: the session has everything. It can be closed, moved or changed without harm to the session.
+"""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import anyio
+
+from agent_ls.loop.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    Envelope,
+    FileChange,
+    HunkStateChanged,
+    ProcessingEnd,
+    StateChanged,
+    ToolCallStart,
+    UserInput,
+)
+from agent_ls.loop.ids import new_id
+from agent_ls.loop.subscription import Subscription
+from agent_ls.server import protocol as wire, to_lsp
+from agent_ls.server.context import Context
+from agent_ls.server.seams import Live
+from agent_ls.server.stock.chat_text import appended, mentions, read_chat
+from agent_ls.server.stock.progress import TurnProgress
+from agent_ls.server.stock.prompts import ApprovalPrompts
+from agent_ls.server.stock.transcript import ChatTranscript
+from agent_ls.server.stock.words import one_line
+from agent_ls.server.stock.writer import ATTRIBUTION, ChatWriter
+from agent_ls.text import split_lines
+
+Start: TypeAlias = Callable[[Callable[[], Awaitable[None]]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a room uses of the face. `say` shows a message; `hunks_changed` is told of files; `changed` of the rest.
+
+    `prompts` and `progress` are None for clients that did not announce them.
+    """
+
+    context: Context
+    start: Start
+    say: Callable[[str], None]
+    hunks_changed: Callable[[str], None]
+    changed: Callable[[], None]
+    prompts: ApprovalPrompts | None
+    progress: Callable[[], TurnProgress] | None
+
+
+class ChatRoom:
+    def __init__(self, path: str, means: Means) -> None:
+        self.path = path
+        self._means = means
+        self._live: Live | None = None
+        self._scope = anyio.CancelScope()
+        self._sending = anyio.Lock()
+
+    @property
+    def live(self) -> Live | None:
+        """The session, while it is open here."""
+        return self._live
+
+    @property
+    def pending(self) -> Mapping[str, ApprovalRequested]:
+        """Approvals that wait, by id."""
+        requests = self._live.desk.pending() if self._live else ()
+        return {request.request_id: request for request in requests}
+
+    @property
+    def is_running(self) -> bool:
+        return self._live is not None and self._live.session.state in ("PROCESSING", "AWAITING_INPUT")
+
+    # -- what the user does
+
+    async def opened(self) -> None:
+        """A turn that was cut while it waited for a person goes on waiting (R4), and its answer goes on here."""
+        document = self._means.context.host.open_document(self.path)
+        chat = read_chat(document.text) if document else None
+        if chat and chat.is_answer_last and self._live is None:
+            async with self._sending:
+                await self._follow(await self._stored(chat.session_id), take_up=True)
+
+    async def send(self) -> str:
+        """Submits what stands below the last heading; a sentence when there is nothing to send."""
+        async with self._sending:
+            document = self._means.context.host.open_document(self.path)
+            if document is None:
+                return "Open the chat document first."
+            chat = read_chat(document.text)
+            if self.is_running:
+                return "The agent is still at work; agentLs.stop ends its turn."
+            if not chat.message:
+                return "There is nothing to send: write below the last heading."
+            if self._live is None or self._live.session.is_closing:
+                await self._follow(await self._stored(chat.session_id) or await self._new())
+            live = self._live
+            if live is None:
+                return "The session could not be opened."
+            text, images = self._means.context.told(self._input(chat.message, live))
+            live.session.submit(text, images=images, client_key=new_id("k"))
+            return ""
+
+    async def mention(self, path: str, first: int, end: int) -> str:
+        """Puts `@path:first-last` at the end of the document, for the user to go on writing."""
+        host = self._means.context.host
+        document = host.open_document(self.path)
+        if document is None or read_chat(document.text).is_answer_last:
+            return "The agent still has the word in the chat; wait for its end."
+        name = path.removeprefix(self._folder().rstrip("/") + "/")
+        words = f"@{name}:{first + 1}-{max(end, first + 1)} "
+        await host.apply_edit(document, appended(document.text, words), ATTRIBUTION)
+        return ""
+
+    def stop(self) -> None:
+        if self._live:
+            self._live.session.interrupt()
+
+    def close(self) -> None:
+        """The document is closed. The session stays open: its turn goes on, and what it asks still waits."""
+        self._scope.cancel()
+        self._live = None
+
+    # -- the session
+
+    def _folder(self) -> str:
+        folders = [f for f in self._means.context.folders() if self.path.startswith(f.rstrip("/") + "/")]
+        return max(folders, key=len, default="") or os.path.dirname(self.path)
+
+    async def _new(self) -> Live:
+        return await self._means.context.bench.new_session(
+            workspace_folder=self._folder(),
+            provider=None,
+            model=None,
+            effort=None,
+            mode=None,
+            review=None,
+            title=None,
+        )
+
+    async def _stored(self, session_id: str) -> Live | None:
+        """The session that the document names; None for one that is not there, or belongs to another folder."""
+        if not session_id:
+            return None
+        try:
+            live = await self._means.context.bench.open_session(session_id)
+        except Exception as error:  # the edge: a name in a file may be anything
+            self._means.say(f"agent-ls: {error}. The chat goes on in a new session.")
+            return None
+        return live if live.summary().workspace_folder == self._folder() else None
+
+    def _input(self, message: str, live: Live) -> list[wire.InputPart]:
+        parts: list[wire.InputPart] = []
+        if message.startswith("/"):
+            name, _, rest = message[1:].partition(" ")
+            known = self._means.context.command(name)
+            parts.append(
+                wire.CommandInput(name=name, arguments=rest) if known else wire.TextInput(text=message)
+            )
+        else:
+            parts.append(wire.TextInput(text=message))
+        folder = live.summary().workspace_folder
+        for mention in mentions(message):
+            path = os.path.normpath(os.path.join(folder, mention.path))
+            if mention.path == "problems":
+                parts.append(wire.DiagnosticsInput())
+            elif mention.lines and (document := self._means.context.host.open_document(path)):
+                first, end = mention.lines
+                text = "".join(split_lines(document.text)[first:end])
+                uri = to_lsp.uri(path)
+                parts.append(wire.SelectionInput(uri=uri, start_line=first, end_line=end, text=text))
+        return parts
+
+    async def _follow(self, live: Live | None, *, take_up: bool = False) -> None:
+        if live is None:
+            return
+        self._scope.cancel()
+        self._scope = anyio.CancelScope()
+        self._live = live
+        writer = ChatWriter(self._means.context.host, self.path, live.session.id, self._means.say)
+        if take_up:
+            writer.take_up()
+        subscription = live.session.subscribe()
+        scope = self._scope
+
+        async def follow() -> None:
+            with scope, subscription:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(writer.run)
+                    await _Following(self._means, live, writer).run(subscription)
+                    await writer.finished()
+                    tasks.cancel_scope.cancel()
+            if self._live is live:
+                self._live = None
+
+        self._means.start(follow)
+        for path in self._means.context.bench.review.open_hunks(session_id=live.session.id):
+            self._means.hunks_changed(path)
+        for request in live.desk.pending():
+            if self._means.prompts:
+                self._means.prompts.ask(request, live.desk)
+        self._means.changed()
+
+
+class _Following:
+    """Tells everybody what a session's events mean for them."""
+
+    def __init__(self, means: Means, live: Live, writer: ChatWriter) -> None:
+        self._means = means
+        self._live = live
+        self._writer = writer
+        self._transcript = ChatTranscript()
+        self._progress = means.progress() if means.progress else None
+
+    async def run(self, subscription: Subscription) -> None:
+        try:
+            async for item in subscription:
+                if not item.envelope.agent_id:
+                    self._writer.write(self._transcript.feed(item.envelope))
+                self._tell(item.envelope)
+        finally:
+            if self._progress:
+                self._progress.end("")
+
+    def _tell(self, envelope: Envelope) -> None:
+        means, progress = self._means, self._progress
+        match envelope.event:
+            case UserInput() if progress:
+                means.start(lambda: progress.begin(self._live.session.interrupt))
+            case ToolCallStart(summary=summary, name=name) if progress:
+                progress.report(one_line(f"{name}: {summary}"))
+            case ApprovalRequested() as request:
+                if progress:
+                    progress.report("waits for you")
+                if means.prompts:
+                    means.prompts.ask(request, self._live.desk)
+                means.changed()
+            case ApprovalResolved(request_id=request_id):
+                if means.prompts:
+                    means.prompts.resolved(request_id)
+                means.changed()
+            case FileChange(path=path) | HunkStateChanged(path=path):
+                means.hunks_changed(path)
+            case StateChanged():
+                means.changed()
+            case ProcessingEnd(reason=reason):
+                self._writer.close_answer()
+                if progress:
+                    progress.end("done" if reason == "completed" else reason)
+            case _:
+                pass

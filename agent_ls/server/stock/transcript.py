@@ -1,0 +1,128 @@
+"""A session's events as the text of a chat document (pure): what the model says, and a line for all it does."""
+
+from __future__ import annotations
+
+from agent_ls.loop.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    AssistantTextEnd,
+    AssistantTextStart,
+    Delta,
+    Envelope,
+    Error,
+    FileChange,
+    LoopDetection,
+    PlanChanged,
+    ProcessingEnd,
+    Retry,
+    SteeringInjected,
+    ToolCallEnd,
+    TurnLimit,
+    Warning,
+)
+from agent_ls.server.stock.chat_text import guarded, may_be_heading
+from agent_ls.server.stock.words import action, diffs, fenced, one_line, plain
+
+_ENDS = {
+    "interrupted": "Stopped.",
+    "limit": "Stopped at a limit.",
+    "aborted": "The session was ended.",
+    "refused": "Ended: what it wanted to do was refused.",
+}
+HOW = "Allow or deny it: by the prompt, a code action here, or `agentLs.approve` / `agentLs.deny`."
+_PLAN = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
+
+
+class ChatTranscript:
+    """`feed` gives the text to append. Lines that could become a heading are held back until they are whole."""
+
+    def __init__(self) -> None:
+        self._newlines = 2
+        self._held = ""
+        self._is_note = False
+        self._streamed: set[str] = set()
+
+    def feed(self, envelope: Envelope) -> str:
+        match envelope.event:
+            case Delta(kind="assistant_text_delta", part_id=part, text=text):
+                self._streamed.add(part)
+                return self._said(plain(text))
+            case AssistantTextStart():
+                return self._gap()
+            case AssistantTextEnd(part_id=part, text=text, interrupted=interrupted):
+                rest = "" if part in self._streamed else self._said(plain(text))
+                return (
+                    rest
+                    + self._let_go()
+                    + self._out(" … (interrupted)" if interrupted else "")
+                    + self._line()
+                )
+            case ToolCallEnd(name=name, summary=summary, is_error=failed):
+                return self._note(f"{'✗' if failed else '✓'} {name}: {one_line(summary)}")
+            case FileChange(path=path, action=done, added=added, removed=removed):
+                return self._note(f"{done} `{one_line(path)}` +{added} −{removed}")
+            case ApprovalRequested() as request:
+                return self._asks(request)
+            case ApprovalResolved(decision=decision, reason=reason):
+                why = f": {one_line(reason)}" if reason else ""
+                return self._note("Allowed." if decision == "allow" else f"Denied{why}")
+            case PlanChanged(items=items):
+                return "".join(self._note(f"{_PLAN[item.status]} {one_line(item.text)}") for item in items)
+            case SteeringInjected(text=text):
+                return self._note(f"told meanwhile: {one_line(text)}")
+            case Error(message=message, hint=hint):
+                return self._note(f"**Error.** {one_line(f'{message} {hint}', 500)}")
+            case Retry(message=message):
+                return self._note(f"{one_line(message, 300)} (trying again)")
+            case Warning(message=message) | TurnLimit(message=message) | LoopDetection(message=message):
+                return self._note(one_line(message, 500))
+            case ProcessingEnd(reason=reason):
+                return self._note(_ENDS[reason]) if reason in _ENDS else self._line()
+            case _:
+                return ""
+
+    def _asks(self, request: ApprovalRequested) -> str:
+        what, command = action(request)
+        body = (fenced(command, "sh") if command else "") + diffs(request)
+        told = self._note(f"**Waiting for you.** The agent wants to {one_line(what, 1_000)}")
+        body = self._gap() + self._out(guarded(body)) if body else ""
+        self._is_note = self._is_note and not body
+        return told + body + self._note(HOW)
+
+    def _said(self, text: str) -> str:
+        text = self._held + text
+        whole, newline, last = text.rpartition("\n")
+        if may_be_heading(last):
+            self._held = last
+            text = whole + newline
+        else:
+            self._held = ""
+        self._is_note = self._is_note and not text
+        return self._words(text)
+
+    def _let_go(self) -> str:
+        held, self._held = self._held, ""
+        return self._words(held)
+
+    def _words(self, text: str) -> str:
+        """What begins in the middle of a line is no heading."""
+        rest, newline, following = text.partition("\n") if not self._newlines else ("", "", text)
+        return self._out(rest + newline + guarded(following))
+
+    def _note(self, text: str) -> str:
+        before = self._let_go()
+        before += self._line() if self._is_note else self._gap()
+        self._is_note = True
+        return before + self._out(f"> {text}\n")
+
+    def _gap(self) -> str:
+        return self._out("\n" * max(0, 2 - self._newlines))
+
+    def _line(self) -> str:
+        return self._out("\n" if not self._newlines else "")
+
+    def _out(self, text: str) -> str:
+        if text:
+            ended = len(text) - len(text.rstrip("\n"))
+            self._newlines = ended if text.strip("\n") else self._newlines + ended
+        return text

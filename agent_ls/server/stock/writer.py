@@ -1,0 +1,103 @@
+"""Writes a growing answer into a chat document, by verified edits, beside a user who types in it.
+
+Nothing is ever written over what the user changed: an answer that no longer stands as it was written is left alone, and
+the rest of it begins anew at the end of the document.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+
+import anyio
+
+from agent_ls.environments.base import Attribution
+from agent_ls.environments.errors import EnvError, StaleFileError
+from agent_ls.server.editor_host import LspEditorHost
+from agent_ls.server.stock.chat_text import YOU, Region, found_below, growing, heading, opening, read_chat
+
+log = logging.getLogger(__name__)
+
+FLUSH_S = 0.2
+"""Between two edits: each is an undo step, and some editors take half a second to tell of it."""
+
+TRIES = 8  # the user may be typing
+CLOSE = f"\n{YOU}\n"
+ATTRIBUTION = Attribution(label="agent-ls: the answer")
+
+
+class ChatWriter:
+    """`text` is gathered at any time; `run` brings it into the document at `path`. `refused` is told why it is not."""
+
+    def __init__(
+        self,
+        host: LspEditorHost,
+        path: str,
+        session_id: str,
+        refused: Callable[[str], None],
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+    ) -> None:
+        self._host = host
+        self._path = path
+        self._session_id = session_id
+        self._refused = refused
+        self._sleep = sleep
+        self._region: Region | None = None
+        self._waiting = ""
+        self._wake = anyio.Event()
+
+    def take_up(self) -> None:
+        """The document ends with an answer of this session: what comes goes on behind it."""
+        if document := self._host.open_document(self._path):
+            chat = read_chat(document.text)
+            marker = heading(chat.session_id, chat.count)
+            below = found_below(document.text, marker) if chat.is_answer_last else None
+            if below is not None:
+                self._region = Region(marker, below)
+
+    def write(self, text: str) -> None:
+        if text:
+            self._waiting += text
+            self._wake.set()
+
+    def close_answer(self) -> None:
+        """The turn is over: below it is the user's."""
+        self.write(CLOSE)
+
+    async def run(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake = anyio.Event()
+            await self._flush()
+            await self._sleep(FLUSH_S)
+
+    async def _flush(self) -> None:
+        for _ in range(TRIES):
+            more = self._waiting
+            document = self._host.open_document(self._path)
+            if document is None or not more:
+                return  # closed: the session has all of it, and the next opening of the document says so
+            region = self._region
+            edits = growing(document.text, region, more) if region else None
+            if region is None or edits is None:
+                region = Region(heading(self._session_id, read_chat(document.text).count + 1), "\n")
+                edits = opening(document.text, Region(region.marker, region.written + more))
+            try:
+                await self._host.apply_edit(document, edits, ATTRIBUTION)
+            except StaleFileError:
+                continue
+            except EnvError as error:
+                # It may still turn up: writing it again could double it.
+                log.warning("the answer could not be written into %s: %s", self._path, error)
+                self._refused(str(error))
+                self._waiting = self._waiting[len(more) :]
+                self._region = None
+                return
+            self._waiting = self._waiting[len(more) :]
+            self._region = None if more.endswith(CLOSE) else Region(region.marker, region.written + more)
+            return
+        self._wake.set()  # somebody types without a pause: later
+
+    async def finished(self) -> None:
+        """When all that was gathered stands in the document, or cannot."""
+        await self._flush()

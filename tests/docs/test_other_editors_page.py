@@ -1,0 +1,50 @@
+"""docs/other-editors.md: its recipes are well formed and give real settings, its commands are the server's."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from typing import Any
+
+import pytest
+
+from agent_ls.app.settings import parse_settings
+from agent_ls.server.hello import STOCK_COMMANDS
+from tests.docs.pages import blocks, code_words, read, table
+
+PAGE = read("docs/other-editors.md")
+
+
+def recipe(tag: str) -> str:
+    """The block of one editor."""
+    (block,) = (block for block in blocks(PAGE) if block.tag == tag)
+    return block.text
+
+
+def test_the_commands_of_the_page_are_those_of_the_server() -> None:
+    told = {word for row in table(PAGE, "command") for word in code_words(row[0])}
+
+    assert told == set(STOCK_COMMANDS)
+
+
+@pytest.mark.req("H11")
+@pytest.mark.parametrize(
+    "found",
+    [
+        tomllib.loads(recipe("helix"))["language-server"]["agent-ls"]["config"],
+        json.loads(recipe("kate"))["servers"]["agent-ls"]["initializationOptions"],
+        json.loads(recipe("sublime"))["clients"]["agent-ls"]["initializationOptions"],
+    ],
+    ids=["helix", "kate", "sublime"],
+)
+def test_the_settings_of_a_recipe_are_settings(found: dict[str, Any]) -> None:
+    assert parse_settings(found["agentLs"])[1] == []
+
+
+@pytest.mark.req("H11")
+@pytest.mark.parametrize("tag", ["neovim", "eglot", "lsp-mode", "helix", "kate", "sublime"])
+def test_every_recipe_starts_the_server_by_the_same_words(tag: str) -> None:
+    words = re.findall(r'"(agent-ls|serve|--stdio)"', recipe(tag))
+
+    assert words[-3:] == ["agent-ls", "serve", "--stdio"] or tag == "helix"

@@ -1,0 +1,58 @@
+"""Real Emacs with Eglot or lsp-mode, set up as docs/other-editors.md says: a conversation by the user's keys."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.support import recipes
+from tests.support.tmux import Terminal, find_tmux
+
+ELPA = Path("/usr/share/emacs/site-lisp/elpa")
+
+pytestmark = [
+    pytest.mark.skipif(not find_tmux(), reason="needs tmux (make test-editors installs it where it may)"),
+    pytest.mark.skipif(
+        not shutil.which("emacs"), reason="needs Emacs (make test-editors installs it where it may)"
+    ),
+]
+
+# Debian's packages are not on the load path of a bare Emacs.
+PACKAGES = f"""
+(dolist (folder (file-expand-wildcards "{ELPA}/*")) (add-to-list 'load-path folder))
+(setq make-backup-files nil create-lockfiles nil auto-save-default nil inhibit-startup-screen t
+      enable-local-variables :all vc-handled-backends '(Git))
+(load "lsp-mode-autoloads" t)
+"""
+
+
+def emacs(tag: str, shop: Path, tmp_path: Path) -> Terminal:
+    recipe = recipes.written_recipe(tag, tmp_path / "recipe.el")
+    packages = tmp_path / "packages.el"
+    packages.write_text(PACKAGES)
+    env = {**recipes.environment(tmp_path / "bin"), "HOME": str(tmp_path)}
+    command = ["emacs", "-nw", "-Q", "-l", str(packages), "-l", str(recipe), "chat.agent.md"]
+    return Terminal(command, cwd=shop, environ=env, columns=120, rows=40)
+
+
+@pytest.mark.req("H8", "H11")
+@pytest.mark.timeout(240)  # Emacs tells of a change when it has been idle, and not while it asks
+@pytest.mark.parametrize(("tag", "ready"), [("eglot", "[eglot:shop]"), ("lsp-mode", "LSP[agent-ls:")])
+def test_a_conversation_completes_in_stock_emacs(tag: str, ready: str, tmp_path: Path) -> None:
+    if not list(ELPA.glob(f"{tag}-*")):
+        pytest.skip(f"needs the package elpa-{tag}")
+    shop = recipes.shop(tmp_path / "shop")
+    with emacs(tag, shop, tmp_path) as terminal:
+        terminal.wait_screen(ready)
+        terminal.wait_gone("/starting")
+        terminal.keys(recipes.TASK, "C-x", "C-s")
+        for what in ("modify", "run in", "modify", "run in"):
+            terminal.wait_screen("Minibuf", f"agent-ls wants to {what}")
+            # Eglot has the first choice written there already, lsp-mode nothing.
+            terminal.keys(*(["C-a", "C-k"] if tag == "eglot" else []), "Allow o", "Tab", "Enter")
+            terminal.wait_gone(f"agent-ls wants to {what}")
+        terminal.keys("M->")
+        terminal.wait_screen("All tests pass.", "## you")
+    assert "amount * (1 - DISCOUNT_RATE)" in (shop / "shop/cart.py").read_text()

@@ -1,0 +1,1 @@
+"""Tests of the face for editors without a plugin."""

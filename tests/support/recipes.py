@@ -1,0 +1,43 @@
+"""A project with `agent-ls` on its PATH, and the recipes of docs/other-editors.md with the walkthrough for a model."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from agent_ls.app.sample import copy_sample_project
+from tests.docs.test_other_editors_page import recipe
+from tests.support.nvim_driver import REPOSITORY
+
+TASK = "Please fix the discount."
+SETTINGS = {
+    "neovim": ('mode = "ask"', 'provider = "walkthrough", walkthroughPauseMs = 0'),
+    "eglot": (':mode "ask"', ':provider "walkthrough" :walkthroughPauseMs 0'),
+    "lsp-mode": (':mode "ask"', ':provider "walkthrough" :walkthroughPauseMs 0'),
+}
+
+
+def written_recipe(tag: str, path: Path) -> Path:
+    """The page's recipe in a file, with the settings of the test in place of those of the page."""
+    theirs, ours = SETTINGS[tag]
+    text = recipe(tag)
+    assert theirs in text
+    path.write_text(text.replace(theirs, ours))
+    return path
+
+
+def shop(folder: Path) -> Path:
+    copy_sample_project(folder)
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    return folder
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """With a folder on PATH in which `agent-ls` is this one."""
+    folder.mkdir(parents=True)
+    program = folder / "agent-ls"
+    program.write_text(f'#!/bin/sh\nPYTHONPATH="{REPOSITORY}" exec "{sys.executable}" -m agent_ls "$@"\n')
+    program.chmod(0o755)
+    return {"PATH": f"{folder}:{os.environ['PATH']}", "AGENT_LS_STATE_DIR": str(folder / "state")}
