@@ -37,7 +37,7 @@ from agent_ls.app.notices import Notices
 from agent_ls.app.prompts import SessionPrompts
 from agent_ls.app.resumed_reviews import ResumedReviews
 from agent_ls.app.review_desk import ReviewDesk
-from agent_ls.app.reviewed_environment import ReviewedEnvironment
+from agent_ls.app.reviewed_environment import ReviewedEnvironment, command_files
 from agent_ls.app.rolling_back import RolledBack, Wanted, roll_back
 from agent_ls.app.settings import Settings
 from agent_ls.app.store_errors import STATE_VARIABLE, store_errors
@@ -301,7 +301,8 @@ class Workbench:
         asking = ApprovalDesk(lambda event: session.emit(event), lambda: session.is_stopped)
         desk = PolicyApprover(bounds=bounds, mode=mode, desk=asking, review=review)
         bounded = BoundedEnvironment(files, bounds)
-        environment = ReviewedEnvironment(bounded, self.review, stored, desk.is_reviewed_first)
+        commands = command_files(local.list_files, files, self._host)
+        environment = ReviewedEnvironment(bounded, self.review, stored, desk.is_reviewed_first, commands)
         session = Session(
             session_id=SessionId(header.session_id),
             profile=self.models.profile(provider, model),

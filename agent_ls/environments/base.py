@@ -140,11 +140,15 @@ class ProcessInfo:
 
 @dataclass(frozen=True, slots=True)
 class CommandOptions:
-    """`working_dir` "" is the environment's own; `env_vars` are added after filtering (X5)."""
+    """`working_dir` "" is the environment's own; `env_vars` are added after filtering (X5).
+
+    `attribution` is whose call it is: what the command does to files can be filed under it.
+    """
 
     timeout_ms: int = 10_000
     working_dir: str = ""
     env_vars: Mapping[str, str] = field(default_factory=dict)
+    attribution: Attribution = Attribution()
 
 
 class ExecutionEnvironment(Protocol):

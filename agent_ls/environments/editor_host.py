@@ -31,6 +31,11 @@ class LineEdit:
 
 
 class EditorHost(Protocol):
+    @property
+    def reloads(self) -> bool:
+        """Whether the editor, told that a file changed on disk, shows it anew when it has no unsaved changes."""
+        ...
+
     def open_document(self, path: str) -> OpenDocument | None:
         """The synced document at this absolute path, None when the editor has not opened it here."""
         ...

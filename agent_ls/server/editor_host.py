@@ -199,6 +199,10 @@ class LspEditorHost:
 
     # -- EditorHost
 
+    @property
+    def reloads(self) -> bool:
+        return self._protocol.client.is_rich
+
     def open_document(self, path: str) -> OpenDocument | None:
         # An editor may have opened the file by another name: a link to it, or to a folder above it.
         tracked = self._tracked.get(path) or self._tracked.get(self._real.get(os.path.realpath(path), ""))

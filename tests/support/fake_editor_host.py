@@ -56,6 +56,10 @@ class FakeEditorHost:
 
     # --- EditorHost
 
+    @property
+    def reloads(self) -> bool:
+        return self._on_disk
+
     def open_document(self, path: str) -> OpenDocument | None:
         return self._documents.get(path)
 

@@ -213,6 +213,10 @@ class ThinHost:
         self._flight: _Flight | None = None
         editor.on_change = self._changed
 
+    @property
+    def reloads(self) -> bool:
+        return False
+
     def open_document(self, path: str) -> OpenDocument | None:
         return self.document if path == self.document.path else None
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from agent_ls.environments.base import CommandOptions, ExecResult
+from agent_ls.environments.base import Attribution, CommandOptions, ExecResult
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.tools.base import ShellLimits
@@ -93,7 +93,8 @@ async def test_shell_when_prepared_then_the_effect_is_exact_and_nothing_runs() -
     assert prepared.effect == CommandEffect("make", "/project/sub", (("A", "1"), ("B", "2")))
     assert not seen
     await prepared.run()
-    assert seen == [("make", CommandOptions(10_000, "/project/sub", {"A": "1", "B": "2"}))]
+    who = Attribution("s", "t", "c")
+    assert seen == [("make", CommandOptions(10_000, "/project/sub", {"A": "1", "B": "2"}, who))]
 
 
 @pytest.mark.req("T5")

@@ -1,0 +1,158 @@
+"""What a command did to the files of its folder: looked for by size, times and content, so that it can be reviewed.
+
+Before a command the files that are not ignored are listed, and the texts of as many as there is room for are kept;
+after it those that differ are compared. A file whose earlier text is not known is told as that: no hunk is invented.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+import zlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.environments.base import FileState
+from agent_ls.environments.errors import EnvError
+
+MAX_FILES = 50_000
+MAX_FILE_BYTES = 1024 * 1024
+KEPT_BYTES = 16 * 1024 * 1024
+"""Of packed text in memory, for a session: some 60 MB of source."""
+
+BUDGET_S = 2.0
+"""For looking before a command, and again after it; what is not looked at by then is told as not known."""
+
+MAX_CHANGED = 200
+"""A checkout or an installation changes more: that is no edit that somebody reviews by hunks."""
+
+Stamp: TypeAlias = tuple[int, int, int, int]
+"""Size, times of content and of status, and the inode."""
+
+ListFiles: TypeAlias = Callable[[int], Awaitable[Sequence[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """The files as they were; None: there were too many to look at, or too little time."""
+
+    stamps: Mapping[str, Stamp] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """`states` have both texts. `unknown` are changed or deleted files whose earlier content was not kept."""
+
+    states: tuple[FileState, ...] = ()
+    unknown: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(slots=True)
+class CommandChanges:
+    """`files` lists the files below `folder`, relative to it, without ignored ones."""
+
+    folder: str
+    files: ListFiles
+    _kept: dict[str, tuple[Stamp, bytes]] = field(default_factory=dict)
+    _size: int = 0
+
+    async def look(self) -> Looked:
+        """Before a command."""
+        end = time.monotonic() + BUDGET_S
+        stamps = await self._stamps(end)
+        if stamps is not None:
+            await anyio.to_thread.run_sync(self._keep_all, stamps, end)
+        return Looked(stamps)
+
+    async def changes(self, before: Looked) -> Changes:
+        """After it."""
+        if before.stamps is None:
+            return Changes(note="It was not looked for changed files: there are too many here.")
+        stamps = await self._stamps(time.monotonic() + BUDGET_S)
+        if stamps is None:
+            return Changes(note="It was not looked for changed files: listing them took too long.")
+        return await anyio.to_thread.run_sync(self._compared, before.stamps, stamps)
+
+    async def _stamps(self, end: float) -> dict[str, Stamp] | None:
+        with anyio.move_on_after(end - time.monotonic()):
+            try:
+                listed = await self.files(MAX_FILES + 1)
+            except EnvError:
+                return None  # the folder is gone
+            if len(listed) > MAX_FILES:
+                return None
+            return await anyio.to_thread.run_sync(self._stamped, listed, abandon_on_cancel=True)
+        return None
+
+    # -- in a thread
+
+    def _stamped(self, listed: Sequence[str]) -> dict[str, Stamp]:
+        paths = (os.path.join(self.folder, name) for name in listed)
+        return {path: stamp for path in paths if (stamp := _stamp(path))}
+
+    def _keep_all(self, stamps: Mapping[str, Stamp], end: float) -> None:
+        for path in [path for path in self._kept if path not in stamps]:
+            self._forget(path)
+        for path, stamp in sorted(stamps.items(), key=lambda item: item[1][0]):
+            if time.monotonic() > end or self._size > KEPT_BYTES or stamp[0] > MAX_FILE_BYTES:
+                return  # the smallest come first: what follows is larger still
+            if path not in self._kept or self._kept[path][0] != stamp:
+                self._keep(path, stamp, _content(path))
+
+    def _keep(self, path: str, stamp: Stamp, data: bytes | None) -> None:
+        self._forget(path)
+        if data is not None and _stamp(path) == stamp:
+            packed = zlib.compress(data, 1)
+            self._kept[path] = (stamp, packed)
+            self._size += len(packed)
+
+    def _forget(self, path: str) -> None:
+        if known := self._kept.pop(path, None):
+            self._size -= len(known[1])
+
+    def _compared(self, before: Mapping[str, Stamp], after: Mapping[str, Stamp]) -> Changes:
+        changed = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+        states, unknown = [], []
+        for path in changed[:MAX_CHANGED]:
+            was, now = before.get(path), after.get(path)
+            known = self._kept.get(path)
+            if was is not None and (known is None or known[0] != was):
+                unknown.append(path)
+                continue
+            old = zlib.decompress(known[1]) if was is not None and known else None
+            new = None if now is None and not os.path.lexists(path) else _content(path)
+            if new is None and os.path.lexists(path):
+                unknown.append(path)  # ignored by now, too large, or no file any more
+            elif old != new:
+                states.append(FileState(path, old, new))
+        more = len(changed) - MAX_CHANGED
+        note = f"{more} more files were changed by it; they are not shown for review." if more > 0 else ""
+        return Changes(tuple(states), tuple(unknown), note)
+
+
+def _stamp(path: str) -> Stamp | None:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+
+def _content(path: str) -> bytes | None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
+        with open(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_FILE_BYTES:
+                return None
+            return file.read(MAX_FILE_BYTES + 1)
+    except OSError:
+        return None

@@ -1,0 +1,117 @@
+"""What a command did to files is filed like any edit: reviewed, undone, merged into what the user has not saved."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from agent_ls.app.command_changes import CommandChanges
+from agent_ls.loop.events import FileChange, ToolCallEnd
+from tests.support.fake_editor_host import FakeEditorHost
+from tests.support.fake_provider import Piece, text, tool_call
+from tests.support.workbench import Bench, Talk, running
+
+OLD = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
+
+
+def shell(command: str) -> list[Piece | Sequence[Piece]]:
+    """A model that runs this command, and says no more."""
+    return [tool_call("shell", f'{{"command": "{command}", "description": "x"}}'), text("Done.")]
+
+
+async def ran(bench: Bench) -> Talk:
+    (bench.folder / "a.txt").write_text(OLD)
+    (bench.folder / "gone.txt").write_text("soon gone\n")
+    talk = await bench.talk(mode="full")
+    await talk.say("Do it.")
+    return talk
+
+
+def changed(talk: Talk) -> list[tuple[str, str, int]]:
+    return [(Path(it.path).name, it.action, len(it.hunks)) for it in talk.of(FileChange)]
+
+
+@pytest.mark.req("H6", "H4")
+async def test_files_that_a_command_changed_are_hunks_of_its_call_and_undone_like_any(tmp_path: Path) -> None:
+    command = "sed -i s/two/TWO/ a.txt; echo new > b.txt; rm gone.txt"
+    async with running(tmp_path, shell(command)) as bench:
+        talk = await ran(bench)
+        assert changed(talk) == [("a.txt", "modify", 1), ("b.txt", "create", 1), ("gone.txt", "delete", 1)]
+        (end,) = talk.of(ToolCallEnd)
+        assert "for the user to review: a.txt, b.txt (new), gone.txt (deleted)." in end.output
+        assert "for the user to review" in str(bench.results()[0].content)
+        _, refused = await bench.workbench.review.review(verdict="undo", session_id=talk.session_id)
+        assert not refused
+        assert (bench.folder / "a.txt").read_text() == OLD
+        assert not (bench.folder / "b.txt").exists()
+        assert (bench.folder / "gone.txt").read_text() == "soon gone\n"
+
+
+@pytest.mark.req("H6")
+async def test_a_command_that_changes_nothing_says_nothing_of_files(tmp_path: Path) -> None:
+    async with running(tmp_path, shell("touch a.txt; cat a.txt")) as bench:
+        talk = await ran(bench)
+        assert changed(talk) == []
+        assert "Changed by" not in talk.of(ToolCallEnd)[0].output
+
+
+@pytest.mark.req("H4", "H6")
+async def test_a_document_with_unsaved_typing_gets_the_change_merged_in(tmp_path: Path) -> None:
+    path = str(tmp_path / "project" / "a.txt")
+    typed = OLD.replace("seven", "SEVEN, typed and not saved")
+    host = FakeEditorHost({path: typed})
+    async with running(tmp_path, shell("sed -i s/two/TWO/ a.txt"), host=host) as bench:
+        talk = await ran(bench)
+        assert host.text(path) == typed.replace("two", "TWO")
+        assert changed(talk) == [("a.txt", "modify", 1)]
+        await bench.workbench.review.review(verdict="undo", session_id=talk.session_id)
+        assert host.text(path) == typed
+
+
+@pytest.mark.req("H4", "H6")
+async def test_where_the_user_types_in_the_same_lines_his_text_stays_and_both_are_told(
+    tmp_path: Path,
+) -> None:
+    path = str(tmp_path / "project" / "a.txt")
+    typed = OLD.replace("two", "my two")
+    host = FakeEditorHost({path: typed})
+    async with running(tmp_path, shell("sed -i s/two/TWO/ a.txt"), host=host) as bench:
+        talk = await ran(bench)
+        assert host.text(path) == typed
+        assert "left as they are: a.txt" in talk.of(ToolCallEnd)[0].output
+
+
+@pytest.mark.req("H6")
+async def test_what_is_ignored_or_no_text_is_not_told(tmp_path: Path) -> None:
+    command = "echo x > skipped.log; head -c 10 /dev/zero > zeros; echo y > b.txt"
+    async with running(tmp_path, shell(command)) as bench:
+        (bench.folder / ".ignore").write_text("*.log\n")
+        talk = await ran(bench)
+        assert changed(talk) == [("b.txt", "create", 1)]
+
+
+async def test_a_file_whose_text_was_not_kept_is_told_without_an_invented_hunk(tmp_path: Path) -> None:
+    large = tmp_path / "large.txt"
+    large.write_text("x" * (2 * 1024 * 1024))
+
+    async def listed(limit: int) -> Sequence[str]:
+        return ["large.txt"] if large.exists() else []
+
+    changes = CommandChanges(str(tmp_path), listed)
+    before = await changes.look()
+    large.write_text("y")
+    found = await changes.changes(before)
+    assert (found.states, found.unknown) == ((), (str(large),))
+    os.unlink(large)
+    assert (await changes.changes(before)).unknown == (str(large),)
+
+
+async def test_too_many_files_are_not_looked_at_and_that_is_said(tmp_path: Path) -> None:
+    async def listed(limit: int) -> Sequence[str]:
+        return [str(number) for number in range(limit)]
+
+    changes = CommandChanges(str(tmp_path), listed)
+    assert "too many" in (await changes.changes(await changes.look())).note
