@@ -36,7 +36,7 @@ from typing import Any, Protocol, Self
 
 from tests.support.loopback_anthropic import AnthropicWire
 from tests.support.loopback_chat import ChatWire
-from tests.support.loopback_gemini import GeminiWire
+from tests.support.loopback_gemini import WRONG_KEY, GeminiWire
 from tests.support.loopback_openai import OpenAIResponsesWire
 from tests.support.loopback_script import (
     DEADLINE_S,
@@ -258,6 +258,8 @@ class LoopbackProvider:
         try:
             self._check(request)
         except Violation as bad:
+            if bad.status == 401 and isinstance(self._wire, GeminiWire):
+                return ErrorReply(400, WRONG_KEY)
             if bad.status == 400:
                 self.violations.append(bad.message)
             return ErrorReply(

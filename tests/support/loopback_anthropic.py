@@ -26,6 +26,7 @@ from tests.support.loopback_script import (
     Text,
     ToolCall,
     Violation,
+    is_base64,
     pieces_of,
     text_of,
     with_following,
@@ -196,6 +197,7 @@ class AnthropicWire:
         blocks, marks = _flat(body)
         cached = len(blocks) if body.get("cache_control") else max(marks, default=0)
         read, written, total = self._cache.look(blocks, cached)
+        thought = sum(len(text_of(i)) // 4 + 1 for i in reply.items if isinstance(i, Reasoning))
         made = sum(
             len(json.dumps(_block(i))) for i in reply.items if isinstance(i, Text | Reasoning | ToolCall)
         )
@@ -204,6 +206,7 @@ class AnthropicWire:
             "cache_creation_input_tokens": written,
             "cache_read_input_tokens": read,
             "output_tokens": made // 4 + 1,
+            "output_tokens_details": {"thinking_tokens": thought},
             **reply.usage,
         }
 
@@ -229,12 +232,28 @@ def _check_block(block: Json, role: str) -> None:
         raise Violation("messages: text content blocks must contain non-whitespace text")
     if kind in (*_REASONING, "tool_use") and role != "assistant":
         raise Violation(f"messages: `{kind}` blocks can only be in assistant messages")
+    if kind in ("image", "document"):
+        _check_source(block.get("source", {}))
     if kind == "tool_use" and not isinstance(block.get("input"), dict):
         raise Violation("messages: tool_use.input: Input should be an object")
     if kind == "thinking" and block.get("signature") != signature(block.get("thinking", "")):
         raise Violation("messages: Invalid `signature` in `thinking` block")
     if kind == "redacted_thinking" and not block.get("data"):
         raise Violation("messages: redacted_thinking.data: Field required")
+
+
+def _check_source(source: Json) -> None:
+    match source.get("type"):
+        case "base64":
+            if not source.get("media_type") or not is_base64(source.get("data")):
+                raise Violation("messages: source.base64: the data or its media type is invalid")
+        case "url":
+            if not str(source.get("url", "")).startswith("https://"):
+                raise Violation("messages: source.url: Only HTTPS URLs are supported.")
+        case "text":
+            pass
+        case kind:
+            raise Violation(f"messages: source.type: Input tag {kind!r} is not expected")
 
 
 def _check_order(message: Json, index: int) -> None:

@@ -5,6 +5,7 @@ Signatures name the part that they stand on, so that any server can check any hi
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import uuid
@@ -25,6 +26,7 @@ from tests.support.loopback_script import (
     Text,
     ToolCall,
     Violation,
+    is_base64,
     text_of,
 )
 
@@ -46,6 +48,14 @@ _SCHEMA_KEYS = {
     "required", "minProperties", "maxProperties", "minLength", "maxLength", "pattern", "minimum", "maximum", "anyOf",
     "default", "example", "propertyOrdering", "additionalProperties", "defs", "ref",
 }  # fmt: skip
+WRONG_KEY = {
+    "error": {
+        "code": 400,
+        "message": "API key not valid. Please pass a valid API key.",
+        "status": "INVALID_ARGUMENT",
+        "details": [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}],
+    }
+}  # this service says so with 400
 _ROUTE = re.compile(r"/v1beta/models/([^:/?]+):(generateContent|streamGenerateContent\?alt=sse)")
 _SKIP = "skip_thought_signature_validator"
 
@@ -167,6 +177,8 @@ def _check_schema(schema: Json) -> None:
 
 def _check_contents(contents: list[Json], model: str) -> None:
     waiting: list[Json] = []
+    if contents[0].get("role") == "model":
+        raise Violation("Please ensure that the conversation begins with a user turn")
     for content in contents:
         parts = content.get("parts")
         if content.get("role") not in ("user", "model") or not parts:
@@ -181,11 +193,21 @@ def _check_contents(contents: list[Json], model: str) -> None:
                 )
             if any(not isinstance(answer.get("response"), dict) for answer in answers):
                 raise Violation("functionResponse.response must be an object")
+        for part in parts:
+            _check_media(part)
         waiting = [part["functionCall"] for part in parts if "functionCall" in part]
         if content["role"] == "model":
             _check_model(parts, model)
     if waiting:
         raise Violation("a function call turn comes immediately after a user turn; responses are missing")
+
+
+def _check_media(part: Json) -> None:
+    blob, file = part.get("inlineData"), part.get("fileData")
+    if blob is not None and not (blob.get("mimeType") and is_base64(blob.get("data"))):
+        raise Violation("Invalid value at 'contents.parts.inline_data' (TYPE_BYTES), or no MIME type")
+    if file is not None and not file.get("fileUri"):
+        raise Violation("contents.parts.file_data.file_uri is required")
 
 
 def _check_model(parts: list[Json], model: str) -> None:
@@ -194,15 +216,15 @@ def _check_model(parts: list[Json], model: str) -> None:
         raise Violation("Function call is missing a thought_signature in functionCall parts.")
     for part in parts:
         signature = part.get("thoughtSignature", _SKIP)
-        if signature not in (_SKIP, _signature(part, model)):
+        if signature not in (_SKIP, _signature(part)):
             raise Violation("Corrupted thought signature.")
 
 
 # --- rendering
 
 
-def _signature(part: Json, model: str) -> str:
-    return f"sig-{part.get('functionCall', {}).get('name', '')}"
+def _signature(part: Json) -> str:
+    return base64.urlsafe_b64encode(f"sig-{part.get('functionCall', {}).get('name', '')}".encode()).decode()
 
 
 def _parts(item: Any) -> list[Json]:
@@ -217,7 +239,7 @@ def _parts(item: Any) -> list[Json]:
             # The wire has an object there: a call that is no JSON cannot be sent, and an empty one stands for it.
             args = _object(arguments) if isinstance(arguments, str) else arguments
             call = {"name": name, **({"args": args} if args else {}), **({"id": call_id} if call_id else {})}
-            return [{"functionCall": call, "thoughtSignature": f"sig-{name}"}]
+            return [{"functionCall": call, "thoughtSignature": _signature({"functionCall": call})}]
     return []
 
 

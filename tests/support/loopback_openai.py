@@ -28,6 +28,7 @@ from tests.support.loopback_script import (
     Text,
     ToolCall,
     Violation,
+    is_base64,
     pieces_of,
     text_of,
     with_following,
@@ -223,8 +224,20 @@ def _check_items(items: list[Json], *, stored: bool) -> None:
                 ):
                     raise Violation(f"Invalid value: 'input[{place}]'.", "invalid_value")
                 _check_follower(item, items[:place])
+                for part in item["content"] if isinstance(item["content"], list) else []:
+                    _check_media(part)
     if len(set(outputs)) != len(outputs):
         raise Violation("Duplicate item found: function_call_output.")
+
+
+def _check_media(part: Json) -> None:
+    for key in ("image_url", "file_data"):
+        url = part.get(key)
+        head, _, data = (url or "").partition(";base64,")
+        if url is not None and not (
+            url.startswith("https://") or (head.startswith("data:") and is_base64(data))
+        ):
+            raise Violation(f"Invalid 'input[0].content[0].{key}'. Expected a valid URL.", "invalid_value")
 
 
 def _check_arguments(arguments: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -139,6 +140,13 @@ class Violation(Exception):
         self.message = message
         self.kind = kind
         self.status = status
+
+
+def is_base64(text: Any) -> bool:
+    try:
+        return bool(base64.b64decode(text, validate=True))
+    except (TypeError, ValueError):
+        return False
 
 
 def text_of(part: Text | Reasoning) -> str:

@@ -8,11 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from anthropic.types import message_create_params as anthropic_types
-from google.genai import types as google_types
-from openai.types.chat import completion_create_params as chat_types
-from openai.types.responses import response_create_params as responses_types
-from pydantic import TypeAdapter, ValidationError
 
 from agent_ls.llm.catalog import facts_lookup, model_info
 from agent_ls.llm.messages import (
@@ -35,7 +30,7 @@ from agent_ls.llm.providers.gemini import GeminiCodec
 from agent_ls.llm.providers.openai_chat import ChatCodec
 from agent_ls.llm.providers.openai_responses import OpenAIResponsesCodec
 from agent_ls.llm.requests import JsonFormat, NamedToolChoice, Request, ToolDefinition
-from tests.support.sdk_types import misfits
+from tests.support.sdk_bodies import CHECKS
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -140,49 +135,6 @@ CASES: list[Callable[[str, str], Request]] = [
     answer_in_schema,
     sampling,
 ]
-
-
-def typed(streaming: Any, whole: Any) -> Callable[[dict[str, Any], set[str]], list[str]]:
-    def check(body: dict[str, Any], beyond: set[str]) -> list[str]:
-        return misfits(without(body, beyond), streaming if body.get("stream") else whole)
-
-    return check
-
-
-def without(value: Any, keys: set[str]) -> Any:
-    if isinstance(value, dict):
-        return {key: without(item, keys) for key, item in value.items() if key not in keys}
-    return [without(item, keys) for item in value] if isinstance(value, list) else value
-
-
-def google(body: dict[str, Any], _: set[str]) -> list[str]:
-    """The SDK builds its body from these; it has no type for the whole of it."""
-    members = {
-        "contents": list[google_types.Content],
-        "systemInstruction": google_types.Content,
-        "tools": list[google_types.Tool],
-        "toolConfig": google_types.ToolConfig,
-        "generationConfig": google_types.GenerationConfig,
-    }
-    found = [f"there is no {name}" for name in set(body) - set(members)]
-    for name, value in body.items():
-        try:
-            TypeAdapter(members[name]).validate_python(value)
-        except ValidationError as error:
-            found.append(str(error))
-    return found
-
-
-CHECKS = {
-    "anthropic": typed(
-        anthropic_types.MessageCreateParamsStreaming, anthropic_types.MessageCreateParamsNonStreaming
-    ),
-    "openai": typed(
-        responses_types.ResponseCreateParamsStreaming, responses_types.ResponseCreateParamsNonStreaming
-    ),
-    "gemini": google,
-    "groq": typed(chat_types.CompletionCreateParamsStreaming, chat_types.CompletionCreateParamsNonStreaming),
-}
 
 
 def faults(provider: str, request: Request) -> list[str]:

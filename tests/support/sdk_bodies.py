@@ -1,0 +1,74 @@
+"""The official SDKs' own types of request bodies, by the name of the wire: what is sent to a server must fit them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from anthropic.types import message_create_params as anthropic_types
+from google.genai import types as google_types
+from openai.types.chat import completion_create_params as chat_types
+from openai.types.responses import response_create_params as responses_types
+from pydantic import TypeAdapter, ValidationError
+
+from tests.support.loopback import LoopbackProvider
+from tests.support.sdk_types import misfits
+
+Check: TypeAlias = Callable[[dict[str, Any], set[str]], list[str]]
+"""Given a body, and the keys that a server takes beyond the types: what does not fit, each with its place."""
+
+
+def _typed(streaming: Any, whole: Any) -> Callable[[dict[str, Any], set[str]], list[str]]:
+    def check(body: dict[str, Any], beyond: set[str]) -> list[str]:
+        return misfits(_without(body, beyond), streaming if body.get("stream") else whole)
+
+    return check
+
+
+def _without(value: Any, keys: set[str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _without(item, keys) for key, item in value.items() if key not in keys}
+    return [_without(item, keys) for item in value] if isinstance(value, list) else value
+
+
+def _google(body: dict[str, Any], _: set[str]) -> list[str]:
+    """The SDK builds its body from these; it has no type for the whole of it."""
+    members = {
+        "contents": list[google_types.Content],
+        "systemInstruction": google_types.Content,
+        "tools": list[google_types.Tool],
+        "toolConfig": google_types.ToolConfig,
+        "generationConfig": google_types.GenerationConfig,
+        "safetySettings": list[google_types.SafetySetting],
+        "cachedContent": str,
+    }
+    found = [f"there is no {name}" for name in set(body) - set(members)]
+    for name, value in ((name, body[name]) for name in members if name in body):
+        try:
+            TypeAdapter(members[name]).validate_python(value)
+        except ValidationError as error:
+            found.append(str(error))
+    return found
+
+
+CHECKS: Mapping[str, Check] = {
+    "anthropic": _typed(
+        anthropic_types.MessageCreateParamsStreaming, anthropic_types.MessageCreateParamsNonStreaming
+    ),
+    "openai": _typed(
+        responses_types.ResponseCreateParamsStreaming, responses_types.ResponseCreateParamsNonStreaming
+    ),
+    "gemini": _google,
+    "groq": _typed(chat_types.CompletionCreateParamsStreaming, chat_types.CompletionCreateParamsNonStreaming),
+}
+
+
+def faults_of(server: LoopbackProvider, provider: str) -> list[str]:
+    """Of all bodies that were sent to a loopback server; what stands in Gemini's address is none of its body."""
+    check, address = CHECKS[provider], {"model", "stream"} if provider == "gemini" else set()
+    bodies = (request.body for request in server.requests if request.method == "POST")
+    return [
+        fault
+        for body in bodies
+        for fault in check({key: value for key, value in body.items() if key not in address}, set())
+    ]
