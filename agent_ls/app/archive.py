@@ -85,8 +85,7 @@ class Archive:
         """
         with store_errors(session_id):
             path = log_path(await self._folder(session_id))
-            make = _markdown if format_ == "markdown" else _jsonl
-            return await anyio.to_thread.run_sync(make, path)
+            return await anyio.to_thread.run_sync(session_text, path, format_)
 
     async def open_hunks(self, session_id: str) -> int:
         """How many hunks of a session that is only stored wait for a verdict, as its log tells.
@@ -96,12 +95,21 @@ class Archive:
         """
         with store_errors(session_id):
             path = log_path(await self._folder(session_id))
-            return await anyio.to_thread.run_sync(_open_hunks, path)
+            return await anyio.to_thread.run_sync(open_hunks, path)
 
     async def _folder(self, session_id: str) -> Path:
         if live := self._live(session_id):
             return live.folder
         return await anyio.to_thread.run_sync(self._store.folder, session_id)
+
+
+def session_text(path: Path, format_: Literal["markdown", "jsonl"]) -> str:
+    """The session of the log there as text. Blocks.
+
+    Raises:
+        BadSessionError. OSError.
+    """
+    return _markdown(path) if format_ == "markdown" else _jsonl(path)
 
 
 def _markdown(path: Path) -> str:
@@ -123,7 +131,8 @@ def _jsonl(path: Path) -> str:
     return "".join(f"{line.decode('utf-8', 'replace')}\n" for line in lines)
 
 
-def _open_hunks(path: Path) -> int:
+def open_hunks(path: Path) -> int:
+    """How many hunks wait for a verdict, as the log there tells. Blocks."""
     try:
         by_path = stored_hunks(pages.events_between(path, 0))
     except FileNotFoundError:  # a deletion that was cut: what is left may go

@@ -52,6 +52,16 @@ class EditSettings(_Section):
     ambiguous: Literal["first", "refuse"] = "first"
 
 
+class SessionSettings(_Section):
+    """What is kept of stored sessions, 0: all of it. `keepDays` after their last use; `maxMebibytes` of one folder's
+
+    sessions, of which the oldest go first. None that is open is touched.
+    """
+
+    keep_days: int = Field(default=0, ge=0)
+    max_mebibytes: int = Field(default=1024, ge=0)
+
+
 class Settings(_Section):
     """`provider` and `model` "" leave the choice to the first key found; times are milliseconds, 0 limits: none."""
 
@@ -66,6 +76,7 @@ class Settings(_Section):
     max_command_timeout_ms: int = Field(default=600_000, ge=1)
     user_instructions: str = ""
     edits: EditSettings = EditSettings()
+    sessions: SessionSettings = SessionSettings()
     providers: dict[str, ProviderSettings] = Field(default_factory=dict)
     diagnostics_wait_ms: int = Field(default=1_500, ge=0, le=60_000)
     walkthrough_pause_ms: int = Field(default=25, ge=0, le=1000)
@@ -92,7 +103,7 @@ def parse_settings(raw: Mapping[str, Any]) -> tuple[Settings, list[str]]:
 def _like(name: str) -> str:
     known = [
         to_camel(field)
-        for section in (Settings, EditSettings, ProviderSettings)
+        for section in (Settings, EditSettings, SessionSettings, ProviderSettings)
         for field in section.model_fields
     ]
     return "".join(f" (did you mean {near}?)" for near in get_close_matches(name, known, n=1))

@@ -65,11 +65,16 @@ from agent_ls.store.layout import SessionSummary as StoredSummary
 from agent_ls.store.log import Header
 from agent_ls.store.recovery import recover
 from agent_ls.store.sessions import OpenSession, SessionStore
+from agent_ls.store.upkeep import Limits, prune
 
 log = logging.getLogger(__name__)
 
 HANDOVER_MS = 3000  # what ends a command may take: TERM, two seconds, KILL
 HANDOVER_POLL_S = 0.05
+NO_LOCKS = (
+    "Sessions are stored on a file system without locks. Do not open one in two processes at once: what they write "
+    "would be mixed up. AGENT_LS_STATE_DIR names another place."
+)
 CLOSE_S = 1.0  # for connections to providers: the process is about to end
 
 
@@ -103,6 +108,7 @@ class Workbench:
         self._live: dict[str, LiveSession] = {}
         self.archive = Archive(self._store, self.live)
         self._opening = anyio.Lock()
+        self._pruned: set[str] = set()
         self._group: TaskGroup | None = None
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
@@ -357,6 +363,21 @@ class Workbench:
             raise NotRunningError
         self._live[live.session.id] = live
         self._group.start_soon(self._live_out, live, opened)
+        if not opened.lock.is_firm:
+            self._run_beside(partial(_warn, live, NO_LOCKS, "no_locks"))
+        self._run_beside(partial(self._prune, live.summary().workspace_folder))
+
+    async def _prune(self, folder: str) -> None:
+        """Once for each folder: what is over the limits of the settings goes (R7)."""
+        if folder in self._pruned:
+            return
+        self._pruned.add(folder)
+        kept = self.settings.sessions
+        limits = Limits(kept.keep_days, kept.max_mebibytes * 1024 * 1024)
+        work = partial(prune, self._store.layout, folder, limits, self._clock.now(), tuple(self._live))
+        swept = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+        for session_id in swept.removed:
+            log.info("session %s was removed: it is over the limits that settings give", session_id)
 
     async def _live_out(self, live: LiveSession, opened: OpenSession) -> None:
         """One session's task, from its start to its last line."""
@@ -484,8 +505,8 @@ class Workbench:
             self._run_beside(partial(_warn, live, words))
 
 
-async def _warn(live: LiveSession, words: str) -> None:
-    live.emit(Warning(words, "not_recorded"))
+async def _warn(live: LiveSession, words: str, code: str = "not_recorded") -> None:
+    live.emit(Warning(words, code))
 
 
 @contextmanager

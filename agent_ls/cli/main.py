@@ -43,7 +43,7 @@ _HELP = {
     "serve": "the language server, over stdio",
     "exec": "work off one input in this folder, without an editor",
     "demo": "a whole session on a sample project, with no API key",
-    "sessions": "list stored sessions",
+    "sessions": "stored sessions: list, show, export, delete",
     "models": "which models can be used now, and why the others cannot",
     "keys": "keep, list and forget API keys",
     "apply-patch": "apply a v4a patch to the files below this folder, all or nothing",

@@ -1,30 +1,142 @@
-"""agent-ls sessions: what is stored, newest first."""
+"""agent-ls sessions: what is stored; listed, shown, exported, deleted, and found again after a folder was moved."""
 
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent_ls.app.kept_sessions import KeptSessions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--all", action="store_true", help="of every folder, not only this one")
-    parser.add_argument("--limit", type=int, default=20, metavar="N", help="at most N (default 20)")
+    _list_arguments(parser)
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", description="without one: list")
+    _list_arguments(actions.add_parser("list", help="of this folder, newest first"))
+    show = actions.add_parser("show", help="what one is, and how it went, for people")
+    show.add_argument("id", metavar="ID")
+    show.add_argument("--json", action="store_true", dest="as_json", help="what it is, as one JSON object")
+    export = actions.add_parser("export", help="one as Markdown, or its events as JSON lines")
+    export.add_argument("id", metavar="ID")
+    export.add_argument("--format", choices=("markdown", "jsonl"), default="markdown")
+    export.add_argument("--output", type=Path, metavar="FILE", help="a new file (default: standard output)")
+    delete = actions.add_parser(
+        "delete", help="remove them from the disk; files of projects stay as they are"
+    )
+    delete.add_argument("ids", nargs="*", metavar="ID")
+    delete.add_argument("--everything", action="store_true", help="every session of every folder")
+    delete.add_argument(
+        "--force", action="store_true", help="also while changes of its own wait for a verdict"
+    )
+    relink = actions.add_parser("relink", help="sessions of a folder that was moved belong to its new place")
+    relink.add_argument("old", metavar="OLD", help="where the folder was")
+    relink.add_argument("new", metavar="NEW", nargs="?", default=".", help="where it is (default: here)")
+
+
+def _list_arguments(parser: argparse.ArgumentParser) -> None:
+    # SUPPRESS: the defaults of an action must not undo what was said before its name.
+    parser.add_argument("--all", action="store_true", default=argparse.SUPPRESS, help="of every folder")
+    parser.add_argument(
+        "--limit", type=int, default=argparse.SUPPRESS, metavar="N", help="at most N (default 20)"
+    )
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        dest="as_json",
+        default=argparse.SUPPRESS,
+        help="one JSON object a line",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    import anyio
+    from agent_ls.app.errors import AppError
+    from agent_ls.app.kept_sessions import KeptSessions
+    from agent_ls.headless.exec import speak_plainly
 
-    from agent_ls.app.settings import Settings
-    from agent_ls.app.workbench import Workbench
-    from agent_ls.llm.credentials import Credentials
+    speak_plainly()
+    try:
+        return _ACTIONS[options.action or "list"](KeptSessions(), options)
+    except AppError as error:
+        print(f"agent-ls sessions: {error}", file=sys.stderr)
+        if error.hint:
+            print(f"  {error.hint}", file=sys.stderr)
+        return 2 if error.is_usage else 1
 
-    bench = Workbench(settings=Settings(), credentials=Credentials.from_environment({}))
-    folder = None if options.all else str(Path().resolve())
-    summaries, more = anyio.run(bench.list_sessions, folder, None, options.limit)
-    for summary in summaries:
-        print(f"{summary.id}  {summary.updated}  {summary.provider}/{summary.model}  {summary.title}")
-    if not summaries:
-        print("no stored sessions" + ("" if options.all else " for this folder (--all lists every folder's)"))
-    if more:
-        print(f"(more: --limit {options.limit * 2})")
+
+def _list(kept: KeptSessions, options: argparse.Namespace) -> int:
+    is_all, limit = getattr(options, "all", False), max(getattr(options, "limit", 20), 1)
+    found = kept.listed(None if is_all else str(Path().resolve()))
+    if getattr(options, "as_json", False):
+        for it in found[:limit]:
+            print(json.dumps(it.facts, ensure_ascii=False))
+        return 0
+    for it in found[:limit]:
+        print(f"{it.id}  {it.updated}  {it.provider}/{it.model}  {it.title}")
+    if not found:
+        print("no stored sessions" + ("" if is_all else " for this folder (--all lists every folder's)"))
+        for path in () if is_all else kept.moved_to(Path().resolve()):
+            print(f"sessions of {path}, which is not there any more: `agent-ls sessions relink {path}`")
+    if len(found) > limit:
+        print(f"(more: --limit {limit * 2})")
     return 0
+
+
+def _show(kept: KeptSessions, options: argparse.Namespace) -> int:
+    found = kept.one(options.id)
+    if options.as_json:
+        print(json.dumps(found.facts, ensure_ascii=False))
+        return 0
+    for name, value in found.facts.items():
+        print(f"{name + ':':17} {value}")
+    print()
+    print(kept.transcript(options.id), end="")
+    return 0
+
+
+def _export(kept: KeptSessions, options: argparse.Namespace) -> int:
+    from agent_ls.app.errors import BadChoiceError
+
+    text = kept.export(options.id, options.format)
+    if options.output is None:
+        print(text, end="")
+        return 0
+    try:
+        with options.output.open("x", encoding="utf-8", errors="replace", newline="\n") as file:
+            file.write(text)
+    except FileExistsError:
+        raise BadChoiceError(f"{options.output} is there already", "name a file that is not") from None
+    except OSError as error:
+        raise BadChoiceError(f"{options.output} cannot be written: {error.strerror or error}") from None
+    print(f"{options.output}: {len(text):,} characters")
+    return 0
+
+
+def _delete(kept: KeptSessions, options: argparse.Namespace) -> int:
+    from agent_ls.app.errors import BadChoiceError
+
+    if bool(options.ids) == options.everything:
+        raise BadChoiceError("say which sessions to delete", "name their ids, or --everything")
+    if options.everything:
+        if not options.force:
+            raise BadChoiceError("this deletes every session of every folder", "say --everything --force")
+        swept = kept.delete_all()
+        print(f"{len(swept.removed)} sessions deleted")
+        for session_id in swept.in_use:
+            print(f"{session_id} is open in another process, and was kept", file=sys.stderr)
+        return 1 if swept.in_use else 0
+    for session_id in options.ids:
+        kept.delete(session_id, force=options.force)
+        print(f"{session_id} deleted")
+    return 0
+
+
+def _relink(kept: KeptSessions, options: argparse.Namespace) -> int:
+    ids = kept.relink(str(Path(options.old).absolute()), str(Path(options.new).resolve()))
+    print(f"{len(ids)} sessions belong to {Path(options.new).resolve()} now")
+    return 0
+
+
+_ACTIONS = {"list": _list, "show": _show, "export": _export, "delete": _delete, "relink": _relink}

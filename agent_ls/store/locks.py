@@ -12,7 +12,7 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -42,9 +42,13 @@ class Owner:
 
 
 class SessionLock:
-    """Held from `take` until `release`, or the end of the process."""
+    """Held from `take` until `release`, or the end of the process.
 
-    def __init__(self, path: Path, descriptor: int) -> None:
+    `is_firm` False: this file system has no locks, and only what the file says keeps others out.
+    """
+
+    def __init__(self, path: Path, descriptor: int, *, is_firm: bool = True) -> None:
+        self.is_firm = is_firm
         self._path = path
         self._descriptor = descriptor
 
@@ -56,14 +60,29 @@ class SessionLock:
             self._descriptor = -1
 
 
-def take(path: Path, session_id: str) -> SessionLock:
+def kernel_lock(descriptor: int) -> None:
     """
+    Raises:
+        OSError: BlockingIOError (on Windows PermissionError) when another holds it.
+    """
+    if sys.platform == "win32":
+        # A region far behind the content: a locked one could not be read by others.
+        os.lseek(descriptor, 1 << 30, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def take(path: Path, session_id: str, lock: Callable[[int], None] = kernel_lock) -> SessionLock:
+    """`lock` locks a descriptor as `kernel_lock` does.
+
     Raises:
         SessionLockedError: a living process has it. OSError: the file cannot be made.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | OPEN_FLAGS, FILE_MODE)
     try:
-        if not _is_ours(descriptor):
+        is_firm = _is_locked(descriptor, lock)
+        if is_firm is None:
             raise SessionLockedError(session_id, str(_read(descriptor) or ""))
         os.ftruncate(descriptor, 0)
         os.lseek(descriptor, 0, os.SEEK_SET)
@@ -71,7 +90,7 @@ def take(path: Path, session_id: str) -> SessionLock:
     except BaseException:
         os.close(descriptor)
         raise
-    return SessionLock(path, descriptor)
+    return SessionLock(path, descriptor, is_firm=is_firm)
 
 
 @contextmanager
@@ -101,30 +120,18 @@ def is_alive(owner: Owner) -> bool:
     return not owner.started or owner.started == _start_time(owner.pid)
 
 
-def _is_ours(descriptor: int) -> bool:
+def _is_locked(descriptor: int, lock: Callable[[int], None]) -> bool | None:
+    """None: another has it. False: it is ours by what the file says, for there are no locks here."""
     try:
-        _lock(descriptor)
+        lock(descriptor)
         return True
     except (BlockingIOError, PermissionError):
-        return False
+        return None
     except OSError as error:
         if error.errno not in _NO_LOCKS:
             raise
     owner = _read(descriptor)
-    return owner is None or not is_alive(owner)
-
-
-def _lock(descriptor: int) -> None:
-    """
-    Raises:
-        OSError: BlockingIOError (on Windows PermissionError) when another holds it.
-    """
-    if sys.platform == "win32":
-        # A region far behind the content: a locked one could not be read by others.
-        os.lseek(descriptor, 1 << 30, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-    else:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return False if owner is None or not is_alive(owner) else None
 
 
 def _read(descriptor: int) -> Owner | None:

@@ -22,7 +22,7 @@ from agent_ls.store.layout import (
     summary,
     title_path,
 )
-from agent_ls.store.locks import SessionLock
+from agent_ls.store.locks import SessionLock, kernel_lock
 from agent_ls.store.log import FILE_MODE, Header, SessionLog, make_private_folder
 from agent_ls.store.pages import last_seq
 from agent_ls.store.reader import StoredSession, read_session
@@ -59,9 +59,16 @@ class OpenSession:
 class SessionStore:
     """`on_failure` is told once per session when its log cannot be written; the session goes on."""
 
-    def __init__(self, root: Path | None = None, *, on_failure: Callable[[str, OSError], None]) -> None:
+    def __init__(
+        self,
+        root: Path | None = None,
+        *,
+        on_failure: Callable[[str, OSError], None],
+        lock: Callable[[int], None] = kernel_lock,
+    ) -> None:
         self.layout = Layout(root)
         self._on_failure = on_failure
+        self._lock = lock
 
     def create(self, header: Header) -> OpenSession:
         """
@@ -71,7 +78,7 @@ class SessionStore:
         self.layout.describe_workspace(header.workspace_folder)
         folder = self.layout.session_folder(header.workspace_folder, header.session_id)
         make_private_folder(folder)
-        lock = locks.take(lock_path(folder), header.session_id)
+        lock = locks.take(lock_path(folder), header.session_id, self._lock)
         report = self._reporter(header.session_id)
         try:
             log = SessionLog.create(log_path(folder), header, report)
@@ -87,7 +94,7 @@ class SessionStore:
             StoreError: no such session, not readable, or owned by another process. OSError.
         """
         folder = self.folder(session_id)
-        lock = locks.take(lock_path(folder), session_id)
+        lock = locks.take(lock_path(folder), session_id, self._lock)
         report = self._reporter(session_id)
         try:
             stored = read_session(log_path(folder))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
@@ -68,3 +69,22 @@ OWNERS = [
 )
 def test_an_owner_is_alive_when_pid_and_start_time_are_those_of_a_process(owner: Owner, alive: bool) -> None:
     assert is_alive(owner) is alive
+
+
+@pytest.mark.req("R7")
+def test_where_the_file_system_has_no_locks_the_file_decides_and_the_lock_says_that_it_is_not_firm(
+    tmp_path: Path,
+) -> None:
+    def no_locks(descriptor: int) -> None:
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    lock = locks.take(tmp_path / "lock", "s1", no_locks)
+    assert not lock.is_firm
+    with pytest.raises(SessionLockedError, match=str(os.getpid())):
+        locks.take(tmp_path / "lock", "s1", no_locks)
+    lock.release()
+    again = locks.take(tmp_path / "lock", "s1", no_locks)
+    again.release()
+    firm = locks.take(tmp_path / "lock", "s1")
+    assert firm.is_firm
+    firm.release()

@@ -1,0 +1,87 @@
+"""agent-ls sessions in processes of its own, on what agent-ls exec stored."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_ls.app.sample import copy_sample_project
+from tests.support.commands import environment, run
+
+pytestmark = pytest.mark.req("R7", "H13", "H2")
+
+
+def stored(tmp_path: Path) -> tuple[Path, dict[str, str], str]:
+    """A project, an environment, and the id of a session that changed the project."""
+    project = copy_sample_project(tmp_path / "shop")
+    environ = environment(tmp_path)
+    done = run(
+        "exec", "--provider", "walkthrough", "--approve", "all", "fix it", cwd=project, environ=environ
+    )
+    assert done.code == 0, done
+    return project, environ, done.err.split()[-1]
+
+
+def test_a_stored_session_is_listed_shown_exported_and_deleted(tmp_path: Path) -> None:
+    project, environ, session_id = stored(tmp_path)
+
+    listed = run("sessions", cwd=project, environ=environ)
+    assert session_id in listed.out and "fix it" in listed.out
+    (facts,) = map(
+        json.loads, run("sessions", "list", "--json", cwd=project, environ=environ).out.splitlines()
+    )
+    assert (facts["id"], facts["title"], facts["workspaceFolder"]) == (session_id, "fix it", str(project))
+    assert facts["sizeBytes"] > 0 and facts["lastSeq"] > 10
+    assert run("sessions", "--json", cwd=tmp_path, environ=environ).out == ""
+    assert "no stored sessions" in run("sessions", cwd=tmp_path, environ=environ).out
+
+    shown = run("sessions", "show", session_id, cwd=tmp_path, environ=environ)
+    assert "## You" in shown.out and "cart.py" in shown.out
+    assert (
+        json.loads(run("sessions", "show", session_id, "--json", cwd=tmp_path, environ=environ).out) == facts
+    )
+
+    events = run("sessions", "export", session_id, "--format", "jsonl", cwd=tmp_path, environ=environ).out
+    assert json.loads(events.splitlines()[0])["kind"] == "session_start"
+    file = tmp_path / "chat.md"
+    assert (
+        run("sessions", "export", session_id, "--output", str(file), cwd=tmp_path, environ=environ).code == 0
+    )
+    assert file.read_text().startswith("# fix it")
+    again = run("sessions", "export", session_id, "--output", str(file), cwd=tmp_path, environ=environ)
+    assert again.code == 2 and "is there already" in again.err
+
+    refused = run("sessions", "delete", session_id, cwd=tmp_path, environ=environ)
+    assert refused.code == 1 and "wait for a verdict" in refused.err and "force" in refused.err
+    assert run("sessions", "delete", session_id, "--force", cwd=tmp_path, environ=environ).code == 0
+    unknown = run("sessions", "show", session_id, cwd=tmp_path, environ=environ)
+    assert unknown.code == 2 and session_id in unknown.err
+
+
+def test_a_moved_folder_is_offered_and_linked_again_and_everything_is_deleted_by_one_command(
+    tmp_path: Path,
+) -> None:
+    project, environ, session_id = stored(tmp_path)
+    (tmp_path / "moved").mkdir()
+    moved = project.rename(tmp_path / "moved" / "shop")
+
+    listed = run("sessions", cwd=moved, environ=environ)
+    assert f"agent-ls sessions relink {project}" in listed.out
+    assert run("sessions", "relink", str(project), cwd=moved, environ=environ).code == 0
+    assert session_id in run("sessions", cwd=moved, environ=environ).out
+    resumed = run(
+        "exec", "--provider", "walkthrough", "--resume", session_id, "and now?", cwd=moved, environ=environ
+    )
+    assert resumed.code in (0, 3), resumed
+    missing = run("sessions", "relink", str(project), cwd=moved, environ=environ)
+    assert missing.code == 2 and "No sessions" in missing.err
+
+    assert run("sessions", "delete", cwd=moved, environ=environ).code == 2
+    assert run("sessions", "delete", "--everything", cwd=moved, environ=environ).code == 2
+    assert (
+        "1 sessions deleted"
+        in run("sessions", "delete", "--everything", "--force", cwd=moved, environ=environ).out
+    )
+    assert "no stored sessions" in run("sessions", "--all", cwd=moved, environ=environ).out

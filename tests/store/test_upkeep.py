@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from agent_ls.store import upkeep
+from agent_ls.store.errors import StoreError
+from agent_ls.store.log import Header
+from agent_ls.store.sessions import OpenSession, SessionStore
+from agent_ls.store.upkeep import Limits
+
+pytestmark = pytest.mark.req("R7")
+
+NOW = "2026-03-01T12:00:00.000Z"
+
+
+def failed(session_id: str, error: OSError) -> None:
+    raise AssertionError(session_id) from error
+
+
+def store(tmp_path: Path) -> SessionStore:
+    return SessionStore(tmp_path / "state", on_failure=failed)
+
+
+def made(kept: SessionStore, name: str, folder: Path, days: int = 0, size: int = 0) -> OpenSession:
+    """A session that was last used so many days ago, with something of that size beside its log. It is open."""
+    opened = kept.create(Header(name, NOW, str(folder), "p", "m"))
+    if size:
+        opened.keep(b"x" * size + name.encode())
+    at = (datetime.fromisoformat(NOW) - timedelta(days=days)).astimezone(UTC).timestamp()
+    os.utime(opened.folder / "log.jsonl", (at, at))
+    return opened
+
+
+def ids(kept: SessionStore, folder: Path | None = None) -> set[str]:
+    return {it.header.session_id for it in kept.sessions(str(folder) if folder else None)}
+
+
+def test_prune_when_sessions_are_older_than_is_kept_then_they_go_and_open_ones_stay(tmp_path: Path) -> None:
+    kept = store(tmp_path)
+    for name, days in (("old", 31), ("young", 29), ("other", 40)):
+        made(kept, name, tmp_path / ("b" if name == "other" else "a"), days).close()
+    in_use = made(kept, "in-use", tmp_path / "a", 50)
+
+    swept = upkeep.prune(kept.layout, str(tmp_path / "a"), Limits(keep_days=30), NOW)
+
+    assert (swept.removed, swept.in_use) == (("old",), ("in-use",))
+    assert ids(kept) == {"young", "other", "in-use"}
+    in_use.close()
+
+
+@pytest.mark.parametrize(
+    ("max_bytes", "left"),
+    [(0, {"a", "b", "c"}), (10_000, {"a", "b", "c"}), (6_000, {"a", "b"}), (1, {"a"})],
+)
+def test_prune_when_there_is_too_much_then_the_oldest_go_and_never_the_newest(
+    max_bytes: int, left: set[str], tmp_path: Path
+) -> None:
+    kept = store(tmp_path)
+    for name, days in (("a", 0), ("b", 1), ("c", 2)):
+        made(kept, name, tmp_path, days, size=2_500).close()
+
+    upkeep.prune(kept.layout, str(tmp_path), Limits(max_bytes=max_bytes), NOW)
+
+    assert ids(kept) == left
+
+
+def test_prune_when_a_session_is_to_be_spared_then_it_stays(tmp_path: Path) -> None:
+    kept = store(tmp_path)
+    made(kept, "old", tmp_path, 100).close()
+    assert upkeep.prune(kept.layout, str(tmp_path), Limits(keep_days=1), NOW, ["old"]).removed == ()
+
+
+def test_delete_all_leaves_nothing_but_what_is_open(tmp_path: Path) -> None:
+    kept = store(tmp_path)
+    made(kept, "a", tmp_path / "one").close()
+    in_use = made(kept, "b", tmp_path / "two")
+
+    assert upkeep.delete_all(kept.layout).in_use == ("b",)
+    assert ids(kept) == {"b"}
+    in_use.close()
+    assert upkeep.delete_all(kept.layout).removed == ("b",)
+    assert not (tmp_path / "state" / "workspaces").exists()
+
+
+def test_relink_when_a_folder_was_moved_then_its_sessions_are_those_of_the_new_place(tmp_path: Path) -> None:
+    kept = store(tmp_path)
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    opened = made(kept, "a", old)
+    name = opened.keep(b"kept")
+    opened.close()
+    made(kept, "b", new).close()
+    old.rename(new)
+    assert upkeep.lost_workspaces(kept.layout) == [str(old)]
+
+    assert upkeep.relink(kept.layout, str(old), str(new)) == ["a"]
+
+    assert (ids(kept, old), ids(kept, new)) == (set(), {"a", "b"})
+    again = kept.open("a")
+    assert again.stored
+    assert (again.stored.header.workspace_folder, again.kept(name)) == (str(new), b"kept")
+    again.close()
+    assert upkeep.lost_workspaces(kept.layout) == []
+    with pytest.raises(StoreError, match="No sessions"):
+        upkeep.relink(kept.layout, str(old), str(new))
