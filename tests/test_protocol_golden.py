@@ -38,6 +38,8 @@ RESULTS: dict[str, type[protocol.Wire]] = {
     "agent/configure": protocol.ConfigureResult,
     "agent/approve": protocol.ApproveResult,
     "agent/answer": protocol.AnswerResult,
+    "agent/rules": protocol.RulesResult,
+    "agent/removeRule": protocol.RemoveRuleResult,
     "agent/hunks": protocol.HunksResult,
     "agent/review": protocol.ReviewResult,
     "workspace/textDocumentContent": protocol.TextDocumentContentResult,

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import anyio.to_thread
 
-from agent_ls.app.bounds import PathBounds, real_paths
+from agent_ls.app.bounds import Look, PathBounds, look
+from agent_ls.app.grants import Grants
 from agent_ls.environments.effects import CommandEffect, WriteEffect
 from agent_ls.loop.approval import (
     Allowed,
@@ -21,10 +22,12 @@ from agent_ls.loop.approval import (
 )
 from agent_ls.loop.events import ApprovalRequested, ApprovalResolved, RuleOffer
 from agent_ls.loop.restored import Suspended
-from agent_ls.policy.decide import Allow, Ask, Judgement, Mode, Refuse, ReviewSetting, Situation, judge
+from agent_ls.policy.decide import judge
+from agent_ls.policy.situation import Allow, Ask, Judgement, Mode, Refuse, ReviewSetting, Situation
 from agent_ls.store.fold import Fold
 
-_WIDTH: dict[ApprovalScope, int] = {"once": 0, "turn": 1, "session": 2}
+_WIDTH: dict[ApprovalScope, int] = {"once": 0, "turn": 1, "session": 2, "project": 3, "user": 4}
+MAX_LOOKS = 5  # what is another thing each time a person was asked is changed by something else
 
 
 class PolicyApprover:
@@ -34,35 +37,60 @@ class PolicyApprover:
     """
 
     def __init__(
-        self, *, bounds: PathBounds, mode: Mode, desk: ApprovalDesk, review: ReviewSetting = "after"
+        self,
+        *,
+        bounds: PathBounds,
+        mode: Mode,
+        desk: ApprovalDesk,
+        grants: Grants,
+        review: ReviewSetting = "after",
     ) -> None:
         self.mode = mode
         self.review = review
+        self.grants = grants
         self._reviewed_first: set[str] = set()
         self.desk = desk
         self._bounds = bounds
-        self._session_grants: frozenset[str] = frozenset()
-        self._turn_grants: tuple[str, frozenset[str]] = ("", frozenset())
 
     async def decide(self, question: ApprovalQuestion) -> Decision:
-        resolved = await anyio.to_thread.run_sync(real_paths, question.effect)
         # A call keeps the setting that it was judged by: it was not asked about because its hunks are.
         review = "before" if question.call_id in self._reviewed_first else self.review
-        situation = Situation(
-            mode=self.mode,
-            roots=self._bounds.places.roots,
-            home=self._bounds.places.home,
-            grants=self._grants(question.turn_id),
-            resolved=resolved,
-            review=review,
-        )
-        decision = await self._decided(judge(question.effect, situation), question)
-        if isinstance(decision, Allowed):
+        for _ in range(MAX_LOOKS):
+            seen, judgement = await self._judged(question, review)
+            decision = await self._decided(judgement, question)
+            if isinstance(decision, Denied):
+                return decision
+            if isinstance(judgement, Allow):
+                self.grants.used(judgement.rules)
+            elif not decision.command and not await self._still_holds(question, judgement, review):
+                continue  # while a person thought, a link, a file or the mode became another
             call_id, turn_id = question.call_id, question.turn_id
-            self._bounds.allowed(question.effect, resolved, call_id=call_id, turn_id=turn_id)
+            self._bounds.allowed(question.effect, seen.resolved, call_id=call_id, turn_id=turn_id)
             if review == "before" and isinstance(question.effect, WriteEffect):
                 self._reviewed_first.add(call_id)
-        return decision
+            return decision
+        return Denied("What this leads to kept changing while it was asked about.")
+
+    async def _judged(self, question: ApprovalQuestion, review: ReviewSetting) -> tuple[Look, Judgement]:
+        seen, stored = await anyio.to_thread.run_sync(self._look, question)
+        situation = Situation(
+            mode=self.mode,
+            places=self._bounds.places,
+            grants=self.grants.ids(question.turn_id, stored),
+            resolved=seen.resolved,
+            leads=seen.leads,
+            doubt=seen.doubt,
+            review=review,
+        )
+        return seen, judge(question.effect, situation)
+
+    def _look(self, question: ApprovalQuestion) -> tuple[Look, frozenset[str]]:
+        return look(question.effect, self._bounds.places), self.grants.stored()
+
+    async def _still_holds(self, question: ApprovalQuestion, asked: Judgement, review: ReviewSetting) -> bool:
+        """Whether it would be asked about in the same words now, or not at all."""
+        _, now = await self._judged(question, review)
+        return isinstance(now, Allow) or now == asked
 
     def is_reviewed_first(self, call_id: str) -> bool:
         """Whether the changes of this call are shown before they are made."""
@@ -73,12 +101,12 @@ class PolicyApprover:
 
     def restore(self, stored: Fold, suspended: Suspended | None) -> None:
         """Rules that the user stored hold again, and what a suspended turn asks waits again."""
-        self._session_grants = frozenset(stored.session_grants)
+        turn_id = suspended.turn_id if suspended else ""
+        self.grants.restore([*stored.session_grants], [*stored.turn_grants] if suspended else [], turn_id)
         if suspended:
             self._reviewed_first.update(suspended.proposed.values())
-            self._turn_grants = (suspended.turn_id, frozenset(stored.turn_grants))
             for request in suspended.asked:
-                self.desk.restore(request, suspended.turn_id)
+                self.desk.restore(request, turn_id)
 
     def pending(self) -> tuple[ApprovalRequested, ...]:
         """What waits for a person, oldest first."""
@@ -98,20 +126,10 @@ class PolicyApprover:
         if not answer.rule_id:
             answer = replace(answer, scope="once")  # what is allowed for longer is a rule
         resolved = self.desk.answer(request_id, answer)
-        if resolved.decision == "allow":
-            self._grant(resolved.rule_id, answer.scope, turn_id)
+        if resolved.decision == "allow" and resolved.rule_id:
+            offer = next(rule for rule in request.rules if rule.id == resolved.rule_id)
+            self.grants.add(offer, answer.scope, turn_id)
         return resolved
-
-    def _grants(self, turn_id: str) -> frozenset[str]:
-        turn, grants = self._turn_grants
-        return self._session_grants | (grants if turn == turn_id else frozenset())
-
-    def _grant(self, rule_id: str, scope: ApprovalScope, turn_id: str) -> None:
-        if scope == "session":
-            self._session_grants |= {rule_id}
-        elif scope == "turn":
-            turn, grants = self._turn_grants
-            self._turn_grants = (turn_id, (grants if turn == turn_id else frozenset()) | {rule_id})
 
     async def _decided(self, judgement: Judgement, question: ApprovalQuestion) -> Decision:
         match judgement:
@@ -119,12 +137,15 @@ class PolicyApprover:
                 return Allowed()
             case Refuse(reason):
                 return Denied(reason)
-            case Ask(rules=rules) if rules and question.is_users_own and _is_command(question):
-                # It was asked because of the mode, and the person who was asked wrote it. What is never silent has no
-                # rules: that is asked about like any other.
+            case Ask(is_never_silent=False) if question.is_users_own and _is_command(question):
+                # It was asked because of the mode, and the person who was asked wrote it. What is never silent is
+                # asked about like any other.
                 return Allowed(asked=True)
             case Ask(reason, rules):
-                offers = tuple(RuleOffer(rule.id, rule.label, rule.scope) for rule in rules)
+                offers = tuple(
+                    RuleOffer(rule.id, rule.label, rule.scope, rule.allows, rule.still_asked)
+                    for rule in rules
+                )
                 asks = (question.effect.digest, reason, offers)
                 # The same words, so that what leads elsewhere by now, or is asked for another reason, is asked again.
                 if any(asks == (it.digest, it.reason, it.rules) for it in question.allowed):

@@ -6,11 +6,21 @@ where it led when it was judged: a folder that has become a link since, or names
 
 from __future__ import annotations
 
+import glob
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
 
+from agent_ls.app.ignore_file import IgnoreFile
 from agent_ls.environments.effects import CommandEffect, Effect, ReadEffect, WriteEffect
-from agent_ls.environments.errors import AccessDeniedError, OutsideBoundsError, PathNotFoundError
+from agent_ls.environments.errors import (
+    AccessDeniedError,
+    OutsideBoundsError,
+    PathNotFoundError,
+    SecretFileError,
+)
+from agent_ls.policy.named_places import IGNORE_FILE
 from agent_ls.policy.places import Places
 
 
@@ -28,7 +38,11 @@ class PathBounds:
         if turn_id != self._turn_id:
             self._turn_id, self._landings = turn_id, {}
         # Also for a change: to be made, it is computed once more from what is there.
-        self._readable.update(real for real in resolved.values() if not self.places.is_inside(real))
+        self._readable.update(
+            real
+            for path, real in resolved.items()
+            if not self.places.is_inside(real) or self.places.is_secret(path) or self.places.is_secret(real)
+        )
         if isinstance(effect, WriteEffect):
             self._landings[call_id] = resolved
 
@@ -36,7 +50,13 @@ class PathBounds:
         real = os.path.realpath(path)
         if self.places.is_denied(path) or self.places.is_denied(real):
             raise AccessDeniedError(path, "it holds credentials; agent-ls never reads it")
-        if self.places.is_inside(real) or real in self._readable:
+        if self.places.is_ignored(path) or self.places.is_ignored(real):
+            raise AccessDeniedError(path, f"blocked by policy: {IGNORE_FILE} names it")
+        if real in self._readable:
+            return
+        if self.places.is_inside(real):
+            if self.places.is_secret(path) or self.places.is_secret(real):
+                raise SecretFileError(path, real)
             return
         if not os.path.lexists(real):
             raise PathNotFoundError(path)  # nothing is given away, and a new file may still be asked for
@@ -55,13 +75,71 @@ def places_of(root: str) -> Places:
     """The places of a session that works in the folder `root`. Follows links, so it blocks."""
     given = os.path.abspath(root)
     # Models write paths below the folder as it was opened; that may be a link.
-    roots = dict.fromkeys((os.path.realpath(given), given))
-    return Places(tuple(roots), os.path.realpath(os.path.expanduser("~")))
+    roots = tuple(dict.fromkeys((os.path.realpath(given), given)))
+    return Places(roots, os.path.realpath(os.path.expanduser("~")), IgnoreFile(roots))
 
 
-def real_paths(effect: Effect) -> dict[str, str]:
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the disk says of an effect at this moment; the fields are those of Situation."""
+
+    resolved: Mapping[str, str] = field(default_factory=dict)
+    leads: tuple[str, ...] = ()
+    doubt: str = ""
+
+
+def look(effect: Effect, places: Places) -> Look:
     """Where each path of an effect leads at this moment. Follows links, so it blocks."""
-    return {path: os.path.realpath(path) for path in _paths(effect)}
+    if isinstance(effect, CommandEffect):
+        return _look_at_command(effect, places)
+    return Look({path: os.path.realpath(path) for path in _paths(effect)})
+
+
+def _look_at_command(effect: CommandEffect, places: Places) -> Look:
+    from agent_ls.policy.commands import understood  # its grammar is loaded with the first command
+
+    found = understood(effect, places.home)
+    resolved = {
+        path: os.path.realpath(path) for path in (effect.working_dir, *found.paths) if not _is_pattern(path)
+    }
+    matches: list[str] = []
+    for pattern in filter(_is_pattern, found.paths):
+        matches += islice(glob.iglob(pattern, include_hidden=True), MAX_MATCHES - len(matches) + 1)
+    if len(matches) > MAX_MATCHES:
+        return Look(resolved, doubt="its patterns stand for very many files")
+    # A pattern that stands for nothing is handed on as it is, so its folder counts as well.
+    leads = [os.path.realpath(place) for pattern in found.paths for place in (*_fixed_part(pattern),)]
+    leads += [os.path.realpath(match) for match in matches]
+    bare = next((f for folder in found.git_folders for f in _upwards(folder, places) if _is_bare(f)), "")
+    doubt = f"{bare} is a git repository of its own, whose settings may run programs" if bare else ""
+    return Look(resolved, tuple(dict.fromkeys(leads)), doubt)
+
+
+MAX_MATCHES = 2_000  # of the patterns of one command: more is asked about instead
+
+
+def _is_pattern(path: str) -> bool:
+    return any(char in path for char in "*?[")
+
+
+def _fixed_part(path: str) -> Iterator[str]:
+    if _is_pattern(path):
+        head = path[: min(path.index(char) for char in "*?[" if char in path)]
+        yield os.path.dirname(head) or os.sep
+
+
+def _upwards(folder: str, places: Places) -> Iterator[str]:
+    """The folder and those around it, as git looks for its own; not further than the root."""
+    while places.is_inside(folder):
+        yield folder
+        folder = os.path.dirname(folder)
+
+
+def _is_bare(folder: str) -> bool:
+    """git takes a folder with these for a repository, also where the files of another one put them there."""
+    if os.path.basename(folder) == ".git" or not os.path.isfile(os.path.join(folder, "HEAD")):
+        return False
+    return all(os.path.isdir(os.path.join(folder, name)) for name in ("objects", "refs"))
 
 
 def _paths(effect: Effect) -> Sequence[str]:
@@ -70,7 +148,5 @@ def _paths(effect: Effect) -> Sequence[str]:
             return paths
         case WriteEffect(files):
             return [file.path for file in files]
-        case CommandEffect():
-            return [effect.working_dir]
         case _:
             return []

@@ -16,7 +16,7 @@ from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileSt
 from agent_ls.loop.events import RecordedEvent, State, Title
 from agent_ls.loop.session import AppliesFrom, Session
 from agent_ls.loop.titles import title_of
-from agent_ls.policy.decide import Mode, ReviewSetting
+from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.store import pages
 from agent_ls.store.journal import Standing

@@ -29,6 +29,7 @@ from agent_ls.app.errors import (
     SessionHasHunksError,
     UnknownSessionError,
 )
+from agent_ls.app.grants import Grants
 from agent_ls.app.ledgers import find, gather, stand_found
 from agent_ls.app.live_session import LiveSession, SessionSummary
 from agent_ls.app.mentions import Mentions
@@ -39,6 +40,7 @@ from agent_ls.app.resumed_reviews import ResumedReviews
 from agent_ls.app.review_desk import ReviewDesk
 from agent_ls.app.reviewed_environment import ReviewedEnvironment, command_files
 from agent_ls.app.rolling_back import RolledBack, Wanted, roll_back
+from agent_ls.app.rule_desk import RuleDesk
 from agent_ls.app.settings import Settings
 from agent_ls.app.store_errors import STATE_VARIABLE, store_errors
 from agent_ls.app.stored import SessionFiles
@@ -59,11 +61,12 @@ from agent_ls.loop.ids import SessionId, new_id
 from agent_ls.loop.restored import Restored
 from agent_ls.loop.session import Session
 from agent_ls.loop.titles import plain
-from agent_ls.policy.decide import Mode, ReviewSetting
+from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.store.errors import SessionLockedError
 from agent_ls.store.layout import SessionSummary as StoredSummary
 from agent_ls.store.log import Header
 from agent_ls.store.recovery import recover
+from agent_ls.store.rules import RuleStore
 from agent_ls.store.sessions import OpenSession, SessionStore
 from agent_ls.store.upkeep import Limits, prune
 
@@ -103,10 +106,12 @@ class Workbench:
         self.mentions = Mentions(self._run_beside, self._clock)
         self.review = ReviewDesk(self._maybe_audience, clock=self._clock, start=self._run_beside)
         self._store = SessionStore(chosen, on_failure=self._log_failed)
+        self._rules = RuleStore(chosen)
         self._host = editor_host
         self._eyes = eyes
         self._live: dict[str, LiveSession] = {}
         self.archive = Archive(self._store, self.live)
+        self.rules = RuleDesk(self._rules, self.live)
         self._opening = anyio.Lock()
         self._pruned: set[str] = set()
         self._group: TaskGroup | None = None
@@ -305,7 +310,14 @@ class Workbench:
         untold = opened.stored.fold.notices if opened.stored else ()
         notices = Notices(opened.recorder.notice, untold)
         asking = ApprovalDesk(lambda event: session.emit(event), lambda: session.is_stopped)
-        desk = PolicyApprover(bounds=bounds, mode=mode, desk=asking, review=review)
+        grants = Grants(
+            self._rules,
+            header.workspace_folder,
+            self._clock,
+            self._run_beside,
+            lambda event: session.emit(event),
+        )
+        desk = PolicyApprover(bounds=bounds, mode=mode, desk=asking, grants=grants, review=review)
         bounded = BoundedEnvironment(files, bounds)
         commands = command_files(local.list_files, files, self._host)
         environment = ReviewedEnvironment(bounded, self.review, stored, desk.is_reviewed_first, commands)

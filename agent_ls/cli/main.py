@@ -19,7 +19,7 @@ class Command(Protocol):
     def run(self, options: argparse.Namespace) -> int: ...
 
 
-COMMANDS = ("serve", "exec", "demo", "sessions", "models", "keys", "apply-patch", "protocol")
+COMMANDS = ("serve", "exec", "demo", "sessions", "models", "keys", "policy", "apply-patch", "protocol")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -46,6 +46,7 @@ _HELP = {
     "sessions": "stored sessions: list, show, export, delete",
     "models": "which models can be used now, and why the others cannot",
     "keys": "keep, list and forget API keys",
+    "policy": "what becomes of a command, and the rules that you stored",
     "apply-patch": "apply a v4a patch to the files below this folder, all or nothing",
     "protocol": "the messages between editors and agent-ls, for programs",
 }

@@ -6,6 +6,7 @@ EnvError
     NotAFolderError           a file where a folder is needed
     AccessDeniedError         the operating system or a policy says no
         OutsideBoundsError        a place that a person has to allow first
+            SecretFileError           one in the workspace, whose name says that it holds secrets
     FileTooLargeError         over the limit of the call
     StaleFileError            the file is not what the change was computed against
     EditRefusedError          the editor would not take the edit
@@ -62,6 +63,12 @@ class OutsideBoundsError(AccessDeniedError):
     def __init__(self, path: str, real: str) -> None:
         where = "" if real == path else f" (it leads to {real})"
         super().__init__(path, f"outside the workspace{where}, and nobody allowed it yet")
+        self.real = real
+
+
+class SecretFileError(OutsideBoundsError):
+    def __init__(self, path: str, real: str) -> None:
+        AccessDeniedError.__init__(self, path, "it holds secrets, by its name, and nobody allowed it yet")
         self.real = real
 
 

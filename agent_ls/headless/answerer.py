@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from agent_ls.headless.terminal import Lines, ask
 from agent_ls.loop.approval import Answer
 from agent_ls.loop.events import ApprovalRequested
-from agent_ls.policy.decide import Mode
+from agent_ls.policy.situation import Mode
 
 Approve: TypeAlias = Literal["never", "ask", "edits", "all"]
 Answerer: TypeAlias = Callable[[ApprovalRequested], Awaitable[Answer]]

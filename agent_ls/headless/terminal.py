@@ -15,7 +15,6 @@ from agent_ls.loop.approval import Answer
 from agent_ls.loop.events import ApprovalRequested, RuleOffer
 
 BELL = "\a"
-_LETTERS = {"turn": "t", "session": "s"}
 
 
 class Lines(Protocol):
@@ -48,18 +47,22 @@ async def ask(request: ApprovalRequested, lines: Lines) -> Answer:
     word = line.lower()
     if word in ("y", "yes"):
         return Answer("allow", decided_by="terminal")
-    for rule in request.rules:
-        if word in (_LETTERS[rule.scope], rule.scope):
-            return Answer("allow", rule.scope, rule.id, decided_by="terminal")
+    if word in (offered := _numbered(request.rules)):
+        rule = offered[word]
+        return Answer("allow", rule.scope, rule.id, decided_by="terminal")
     reason = "" if word in ("", "n", "no") else line
     return Answer("deny", reason=reason, decided_by="terminal")
 
 
+def _numbered(rules: Iterable[RuleOffer]) -> dict[str, RuleOffer]:
+    return {str(number): rule for number, rule in enumerate(rules, 1)}
+
+
 def _choices(rules: Iterable[RuleOffer]) -> str:
-    offered = [(_LETTERS[rule.scope], plain(rule.label)) for rule in rules]
-    explained = "".join(f"    {letter}: {label}\n" for letter, label in offered)
-    letters = ["[y]es", *(f"[{letter}]" for letter, _ in offered), "[n]o, or say why not"]
-    return f"{explained}    {', '.join(letters)}: "
+    offered = [(number, plain(rule.label)) for number, rule in _numbered(rules).items()]
+    explained = "".join(f"    {number}: {label}\n" for number, label in offered)
+    choices = ["[y]es", *(f"[{number}]" for number, _ in offered), "[n]o, or say why not"]
+    return f"{explained}    {', '.join(choices)}: "
 
 
 def _forget_what_was_typed(descriptor: int) -> None:

@@ -17,7 +17,7 @@ from agent_ls.environments.effects import CommandEffect, Effect
 from agent_ls.loop.events import ApprovalRequested, ApprovalResolved, RecordedEvent, RuleOffer
 from agent_ls.loop.ids import new_id
 
-ApprovalScope: TypeAlias = Literal["once", "turn", "session"]
+ApprovalScope: TypeAlias = Literal["once", "turn", "session", "project", "user"]
 
 
 @dataclass(frozen=True, slots=True)

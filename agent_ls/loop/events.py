@@ -268,11 +268,17 @@ class HunkStateChanged:
 
 @dataclass(frozen=True, slots=True)
 class RuleOffer:
-    """A rule that an approval may store: `id` is sent back, `label` is shown, `scope` is how long it holds."""
+    """A rule that an approval may store: `id` is sent back, `label` is shown, `scope` is how long it holds.
+
+    The same id may be offered for several times. `allows` and `still_asked` are commands that it would allow besides,
+    and such that it would not.
+    """
 
     id: str
     label: str
-    scope: Literal["turn", "session"]
+    scope: Literal["turn", "session", "project", "user"]
+    allows: tuple[str, ...] = ()
+    still_asked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,6 +344,14 @@ class QuestionAnswered:
     declined: bool
     decided_by: str
     client_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRemoved:
+    """The user took back a rule that held for the session or its turn."""
+
+    kind: ClassVar[str] = "rule_removed"
+    rule_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -466,6 +480,7 @@ RecordedEvent: TypeAlias = (
     | ApprovalResolved
     | QuestionAsked
     | QuestionAnswered
+    | RuleRemoved
     | TerminalOpen
     | TerminalExit
     | SubagentChanged

@@ -1,40 +1,74 @@
 """ENGINE: where a path lies: inside the roots, among credentials, among files that configure tools (X6).
 
-Paths are absolute. Names are compared without regard to case: on some disks `.SSH` is `.ssh`.
+Paths are absolute. Names are compared without regard to case or Unicode form: on some disks `.SSH` is `.ssh`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from os import path as ospath
 
-from agent_ls.policy.rules import DENIED_FILES, DENIED_HOME_PLACES, SENSITIVE_NAMES
+from agent_ls.policy.named_places import (
+    DENIED_FILES,
+    DENIED_HOME_PLACES,
+    HARMLESS_FILES,
+    SECRET_FILES,
+    SENSITIVE_NAMES,
+)
 
-_SENSITIVE = frozenset(name.casefold() for name in SENSITIVE_NAMES)
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def nothing(path: str) -> bool:
+    return False
+
+
+_SENSITIVE = frozenset(_folded(name) for name in SENSITIVE_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """`roots` are the folders to work in, each as the user named it and as resolved; `home` is resolved."""
+    """`roots` are the folders to work in, each as the user named it and as resolved; `home` is resolved.
+
+    `is_ignored` tells whether the user's ignore file names a path below a root.
+    """
 
     roots: Sequence[str]
     home: str
+    is_ignored: Callable[[str], bool] = nothing
 
     def is_inside(self, path: str) -> bool:
         return any(_below(path, root) for root in self.roots)
 
     def is_denied(self, path: str) -> bool:
         """Credentials: never read or written, in no mode, also where a root holds them."""
-        folded = path.casefold()
-        denied = (*DENIED_FILES, *(ospath.join(self.home, name) for name in DENIED_HOME_PLACES))
-        return any(_below(folded, place.casefold()) for place in denied)
+        folded = _folded(path)
+        return any(_below(folded, place) for place in self._denied())
+
+    def holds_denied(self, path: str) -> bool:
+        """Credentials lie somewhere below it."""
+        folded = _folded(path)
+        return any(_below(place, folded) for place in self._denied())
 
     def is_sensitive(self, path: str) -> bool:
         """What configures tools that run by themselves. The roots' own names do not count."""
         root = next((root for root in self.roots if _below(path, root)), "")
         parts = path.removeprefix(root).split(ospath.sep)
-        return any(part.casefold() in _SENSITIVE for part in parts)
+        return any(_folded(part) in _SENSITIVE for part in parts)
+
+    def is_secret(self, path: str) -> bool:
+        """By its name a file that holds secrets."""
+        name = _folded(ospath.basename(path))
+        return name not in HARMLESS_FILES and any(fnmatchcase(name, pattern) for pattern in SECRET_FILES)
+
+    def _denied(self) -> list[str]:
+        places = (*DENIED_FILES, *(ospath.join(self.home, name) for name in DENIED_HOME_PLACES))
+        return [_folded(place) for place in places]
 
 
 def _below(path: str, folder: str) -> bool:

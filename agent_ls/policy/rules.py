@@ -1,60 +1,127 @@
-"""What is always asked, whatever the mode: tables, so that a reader sees the whole list (PROTOCOL, Edits).
+"""ENGINE: rules that an approval may store: what they allow, in general form, as one readable line each.
 
-Commands are looked at word by word, not understood: a word of the list anywhere in the text is enough. That
-errs on the side of asking.
+edits                        edits of ordinary files of the workspace
+read:/PATH                   reading one place outside
+command:DIGEST               one command, word for word, in one folder
+words:npm test               commands that begin with these words
+words:git add && git commit  the same of several
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
-NEVER_SILENT_WORDS = frozenset(
-    (
-        "rm", "rmdir", "unlink", "shred", "dd", "mkfs", "fdisk", "parted", "wipefs", "truncate",  # lose data
-        "sudo", "su", "doas", "pkexec", "chown", "chmod", "passwd",  # gain or give rights
-        "kill", "pkill", "killall", "shutdown", "reboot", "systemctl", "crontab", "at",  # outlive the turn
-        "curl", "wget", "nc", "ssh", "scp", "rsync",  # reach other machines
-        "eval", "exec", "source", "xargs",  # run what is not in sight
+from agent_ls.policy.shell.read_only import is_read_only
+from agent_ls.policy.shell.wrappers import SHELLS
+
+Scope: TypeAlias = Literal["turn", "session", "project", "user"]
+
+EDITS_RULE = "edits"
+"""Grants edits of ordinary files inside the roots."""
+
+WORDS = "words:"
+MAX_PARTS = 4
+AND = " && "
+
+_PLAIN_WORD = re.compile(r"[\w@%+:./-]+", re.ASCII)
+
+_DEPTH = {
+    "git": 2, "npm": 2, "pnpm": 2, "yarn": 2, "bun": 2, "npx": 2, "cargo": 2, "go": 2, "docker": 2, "kubectl": 2,
+    "pip": 2, "pip3": 2, "uv": 2, "poetry": 2, "pdm": 2, "hatch": 2, "conda": 2, "make": 2, "just": 2, "task": 2,
+    "python": 2, "python3": 2, "node": 2, "deno": 2, "ruby": 2, "perl": 2, "php": 2, "bundle": 2, "rails": 2, "rake": 2,
+    "dotnet": 2, "swift": 2, "mvn": 2, "gradle": 2, "./gradlew": 2, "./mvnw": 2, "mix": 2, "stack": 2, "cabal": 2,
+    "terraform": 2, "tsx": 2, "java": 2, "composer": 2, "brew": 2, "apt": 2, "systemd-analyze": 2,
+}  # fmt: skip
+"""How many words say what a program does, where it is not the first alone."""
+_DEEPER = frozenset(
+    tuple(text.split())
+    for text in (
+        "npm run,pnpm run,yarn run,bun run,uv run,uv pip,poetry run,python -m,python3 -m,bundle exec,npm exec,"
+        "pnpm exec,hatch run,pdm run,composer run"
+    ).split(",")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A permission that an approval may store: `id` is what is granted, `label` what the user reads.
+
+    `allows` and `still_asked` are commands: what it would allow besides, and what it would not.
+    """
+
+    id: str
+    label: str
+    scope: Scope
+    allows: tuple[str, ...] = ()
+    still_asked: tuple[str, ...] = ()
+
+
+def general_id(commands: Sequence[tuple[str, ...]]) -> str:
+    """The rule over the first words of all commands that do more than look, "" when they cannot be told so."""
+    found = []
+    for argv in commands:
+        if not is_read_only(argv):
+            words = _first_words(argv)
+            if not words:
+                return ""
+            found.append(" ".join(words))
+    parts = tuple(dict.fromkeys(found))
+    return WORDS + AND.join(parts) if 0 < len(parts) <= MAX_PARTS else ""
+
+
+def described(rule_id: str) -> str:
+    """The commands of a rule over words as people read them: `npm test …`."""
+    return ", ".join(f"`{' '.join(words)} …`" for words in _parts(rule_id))
+
+
+def examples(rule_id: str) -> tuple[Sequence[str], Sequence[str]]:
+    """Command lines to show what a rule over words allows, and what it does not. Whether it does is to be judged."""
+    words = next(_parts(rule_id))
+    told = " ".join(words)
+    other = " ".join((*words[:-1], "something-else")) if len(words) > 1 else "something-else"
+    return (f"{told} --verbose", f"{told} other"), (
+        other,
+        f"{told} && rm -r .",
+        f"{told} > /etc/out",
+        f"{told} ../x",
     )
-)  # fmt: skip
-
-NEVER_SILENT_PHRASES = (
-    (re.compile(r"\bgit\b.*\b(push|reset|clean|rebase|checkout|restore|stash|filter-branch|gc)\b", re.DOTALL),
-     "git that moves or drops work"),
-    (re.compile(r"\bfind\b.*(-delete|-exec)", re.DOTALL), "find that deletes or runs"),
-    (re.compile(r"\|\s*(sudo\s+)?(ba|z|da|k)?sh\b"), "a pipe into a shell"),
-    (re.compile(r">\|?\s*(~|\$HOME|\$\{HOME|/(?!dev/(null|stdout|stderr)\b))"),
-     "a redirection to a path outside the folder"),
-    (re.compile(r"\b(npm|pnpm|yarn|pip3?|gem|cargo)\b.*\bpublish\b"), "publishing"),
-    (re.compile(r"(^|[\s/~'\"=])\.(ssh|gnupg|aws|azure|kube|netrc|git-credentials|password-store)\b", re.IGNORECASE),
-     "the name of a place that holds credentials"),
-)  # fmt: skip
-
-SENSITIVE_NAMES = frozenset(
-    (
-        ".git", ".hg", ".svn", ".vscode", ".idea", ".github", ".gitlab-ci.yml", ".circleci", "Jenkinsfile",
-        ".agent-ls", "AGENTS.md", "CLAUDE.md", "GEMINI.md", ".codex", ".mcp.json", ".envrc",
-        ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zprofile", ".zshenv", "config.fish",
-        ".gitconfig", ".gitmodules", ".git-hooks", ".husky", ".pre-commit-config.yaml",
-    )
-)  # fmt: skip
-
-DENIED_HOME_PLACES = (
-    ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker/config.json", ".config/gcloud", ".config/gh",
-    ".password-store", ".netrc", ".git-credentials",
-)  # fmt: skip
-"""Below the user's home: never read or written, in no mode (X6)."""
-
-DENIED_FILES = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers")
 
 
-def never_silent(command: str) -> str:
-    """Why this command is asked about in every mode, "" when nothing of the lists is in it."""
-    words = re.findall(r"[\w.+-]+", command)
-    for word in words:
-        if word in NEVER_SILENT_WORDS or word.startswith("mkfs"):
-            return f"it uses {word}"
-    for phrase, why in NEVER_SILENT_PHRASES:
-        if phrase.search(command):
-            return f"it contains {why}"
-    return ""
+def matching(commands: Sequence[tuple[str, ...]], grants: Collection[str]) -> tuple[str, ...] | None:
+    """The rules that together allow all of these commands, None when one is left."""
+    known = [
+        (rule_id, words)
+        for rule_id in sorted(grants)
+        if rule_id.startswith(WORDS)
+        for words in _parts(rule_id)
+    ]
+    used: list[str] = []
+    for argv in commands:
+        if is_read_only(argv):
+            continue
+        found = next((rule_id for rule_id, words in known if argv[: len(words)] == words), None)
+        if found is None:
+            return None
+        used.append(found)
+    return tuple(dict.fromkeys(used))
+
+
+def _parts(rule_id: str) -> Iterator[tuple[str, ...]]:
+    for part in rule_id.removeprefix(WORDS).split(AND):
+        if words := tuple(part.split()):
+            yield words
+
+
+def _first_words(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """Empty when an option, or nothing, stands where a word would say what is done."""
+    depth = 2 if argv[0] in SHELLS else _DEPTH.get(argv[0], 1)
+    if argv[:2] in _DEEPER:
+        depth = 3
+    words = argv[:depth]
+    said = [word for word in words if not word.startswith("-") or (words[:2] in _DEEPER and word == "-m")]
+    if len(words) < depth or len(said) < depth or not all(map(_PLAIN_WORD.fullmatch, words)):
+        return ()
+    return words

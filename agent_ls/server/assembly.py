@@ -23,6 +23,7 @@ from agent_ls.server.features import (
     models,
     prompts,
     review,
+    rules,
     sessions,
     terminals,
 )
@@ -44,6 +45,7 @@ ROUTES: tuple[Route, ...] = (
     *archive.ROUTES,
     *prompts.ROUTES,
     *review.ROUTES,
+    *rules.ROUTES,
     *contents.ROUTES,
     *terminals.ROUTES,
     *editor.ROUTES,

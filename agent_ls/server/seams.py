@@ -184,6 +184,39 @@ class Archive(Protocol):
     async def export(self, session_id: str, format_: Literal["markdown", "jsonl"]) -> str: ...
 
 
+class HeldRule(Protocol):
+    """A rule of the user. `workspace` and the times (ISO 8601) may be ""."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def scope(self) -> Literal["turn", "session", "project", "user"]: ...
+    @property
+    def workspace(self) -> str: ...
+    @property
+    def hits(self) -> int: ...
+    @property
+    def created(self) -> str: ...
+    @property
+    def used(self) -> str: ...
+
+
+class Rules(Protocol):
+    """Both raise UnknownSessionError for a session that is not open here."""
+
+    async def rules(self, session_id: str | None, workspace: str | None) -> Sequence[HeldRule]: ...
+
+    async def remove(self, rule_id: str, session_id: str | None, workspace: str | None) -> int:
+        """How many were taken back.
+
+        Raises:
+            AppError: the disk failed.
+        """
+        ...
+
+
 class Mentions(Protocol):
     async def find(self, folder: str, query: str, limit: int, first: Sequence[str] = ()) -> Sequence[str]:
         """Paths below `folder`, relative to it, that fit `query`, best first; a folder's ends with `/`."""
@@ -209,6 +242,9 @@ class Bench(Protocol):
 
     @property
     def mentions(self) -> Mentions: ...
+
+    @property
+    def rules(self) -> Rules: ...
 
     def set_credential(self, provider: str, secret: str | None) -> None:
         """From the next call of the model on; None forgets it.

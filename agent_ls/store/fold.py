@@ -24,6 +24,7 @@ from agent_ls.loop.events import (
     ReasoningEnd,
     ReasoningStart,
     Reverted,
+    RuleRemoved,
     SessionEnd,
     SessionStart,
     SteeringInjected,
@@ -290,6 +291,9 @@ class Fold:
             case SteeringQueued(steer_id=steer_id, text=text, client_key=key):
                 self._answer(key, Submitted(steer_id=steer_id))
                 self.steers.append(Steer(SteerId(steer_id), text, client_key=key))
+            case RuleRemoved(rule_id=rule_id):
+                self.session_grants.discard(rule_id)
+                self.turn_grants.discard(rule_id)
             case SteeringRemoved(steer_id=steer_id) | SteeringInjected(steer_id=steer_id):
                 self.steers = [steer for steer in self.steers if steer.id != steer_id]
                 self.untold_steers = [steer for steer in self.untold_steers if steer.id != steer_id]

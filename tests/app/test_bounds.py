@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.bounds import PathBounds, places_of, real_paths
+from agent_ls.app.bounds import PathBounds, look as look_at, places_of
 from agent_ls.environments.base import Attribution, CommandOptions, FileWrite, GrepOptions
 from agent_ls.environments.effects import PlannedWrite, ReadEffect, WriteEffect
 from agent_ls.environments.errors import AccessDeniedError, OutsideBoundsError, PathNotFoundError
@@ -36,11 +36,13 @@ class Guarded:
     def allow_write(self, *names: str, call_id: str = "call") -> None:
         paths = [str(self.root / name) for name in names]
         effect = WriteEffect(tuple(PlannedWrite(path, "modify", "", "") for path in paths))
-        self.bounds.allowed(effect, real_paths(effect), call_id=call_id, turn_id="t")
+        self.bounds.allowed(
+            effect, look_at(effect, self.bounds.places).resolved, call_id=call_id, turn_id="t"
+        )
 
     def allow_read(self, path: Path) -> None:
         effect = ReadEffect((str(path),))
-        self.bounds.allowed(effect, real_paths(effect), call_id="call", turn_id="t")
+        self.bounds.allowed(effect, look_at(effect, self.bounds.places).resolved, call_id="call", turn_id="t")
 
     async def write(self, name: str, content: str, base: str | None, who: Attribution = CALL) -> None:
         before = base.encode() if base is not None else None
@@ -176,7 +178,9 @@ async def test_one_write_of_several_that_leads_elsewhere_stops_them_all(guarded:
 async def test_permission_to_write_ends_with_the_turn(guarded: Guarded) -> None:
     guarded.allow_write("a.txt")
     effect = ReadEffect((str(guarded.root),))
-    guarded.bounds.allowed(effect, real_paths(effect), call_id="later", turn_id="t2")
+    guarded.bounds.allowed(
+        effect, look_at(effect, guarded.bounds.places).resolved, call_id="later", turn_id="t2"
+    )
     with pytest.raises(AccessDeniedError):
         await guarded.write("a.txt", "new\n", "mine\n")
 

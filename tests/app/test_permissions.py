@@ -17,7 +17,8 @@ from agent_ls.loop.events import (
     TerminalOpen,
     ToolCallEnd,
 )
-from agent_ls.policy.decide import EDITS_RULE, Mode
+from agent_ls.policy.rules import EDITS_RULE
+from agent_ls.policy.situation import Mode
 from tests.support.fake_provider import CallTool, Piece, text, tool_call
 from tests.support.workbench import allow, deny, running
 
@@ -85,13 +86,13 @@ MODES: dict[str, tuple[list[CallTool], dict[Mode, str]]] = {
         {"ask": "asked", "full": "asked"},
     ),
     "edit of git": ([read(".git/config"), edit(".git/config")], {"edits": "asked", "full": "asked"}),
-    "command": ([shell("true")], {"plan": "refused", "ask": "asked", "edits": "asked", "full": "done"}),
+    "command": ([shell("touch t")], {"plan": "refused", "ask": "asked", "edits": "asked", "full": "done"}),
     "patch as a command": (
         [shell(f"apply_patch <<'EOF'\n{PATCH}\nEOF")],
         {"plan": "refused", "ask": "asked", "edits": "done", "full": "done"},
     ),
-    "command elsewhere": ([shell("true", working_dir="..")], {"ask": "asked", "full": "asked"}),
-    "command in a linked folder": ([shell("true", working_dir="linked")], {"full": "asked"}),
+    "command elsewhere": ([shell("touch t", working_dir="..")], {"ask": "asked", "full": "asked"}),
+    "command in a linked folder": ([shell("touch t", working_dir="linked")], {"full": "asked"}),
     "command with rm": ([shell("rm a.txt")], {"full": "asked"}),
     "search outside": ([call("grep", pattern="yours", path="..")], {"plan": "asked", "full": "asked"}),
     "glob outside": ([call("glob", pattern="*", path="linked")], {"full": "asked"}),
@@ -199,6 +200,8 @@ async def test_working_folder_that_becomes_a_link_while_a_person_thinks_is_not_u
     (work / "sub").mkdir()
 
     def swap_and_allow(request: ApprovalRequested) -> Answer:
+        if (work / "sub").is_symlink():
+            return deny(request)
         (work / "sub").rmdir()
         (work / "sub").symlink_to(outside(work).parent)
         return allow(request)
@@ -206,6 +209,8 @@ async def test_working_folder_that_becomes_a_link_while_a_person_thinks_is_not_u
     async with running(work.parent, [[shell("echo x > made", working_dir="sub")]]) as bench:
         talk = await bench.talk("ask", swap_and_allow)
         await talk.say("go")
+        again = talk.of(ApprovalRequested)[1]
+        assert str(outside(work).parent) in again.reason, "where it leads now is asked about"
     assert not (outside(work).parent / "made").exists()
 
 
@@ -245,9 +250,12 @@ async def test_folder_that_is_opened_by_a_link_is_inside_by_that_name_too(work: 
 # -- what an answer is good for
 
 
-def by_rule(scope: str) -> Callable[[ApprovalRequested], Answer]:
+def by_rule(scope: str, kind: str = "") -> Callable[[ApprovalRequested], Answer]:
+    """Allows with the first rule of this scope whose id begins so."""
+
     def answer(request: ApprovalRequested) -> Answer:
-        rule = next((rule for rule in request.rules if rule.scope == scope), None)
+        rules = [rule for rule in request.rules if rule.scope == scope and rule.id.startswith(kind)]
+        rule = next(iter(rules), None)
         if rule is None:
             return Answer("deny", reason="no such rule")
         return Answer("allow", rule.scope, rule.id)
@@ -257,7 +265,7 @@ def by_rule(scope: str) -> Callable[[ApprovalRequested], Answer]:
 
 @pytest.mark.req("H7")
 async def test_rule_for_the_turn_ends_with_it(work: Path) -> None:
-    script: Script = [[shell("true")], [shell("true")], END, [shell("true")]]
+    script: Script = [[shell("touch t")], [shell("touch t")], END, [shell("touch t")]]
     async with running(work.parent, script) as bench:
         talk = await bench.talk("ask", by_rule("turn"))
         await talk.say("one")
@@ -269,29 +277,34 @@ async def test_rule_for_the_turn_ends_with_it(work: Path) -> None:
 @pytest.mark.req("H7")
 async def test_rule_for_the_session_holds_for_exactly_what_was_shown(work: Path) -> None:
     script: Script = [
-        [shell("true")],
+        [shell("touch t")],
         END,
-        [shell("true")],
-        [shell("true ")],
-        [shell("true", working_dir=".git")],
+        [shell("touch t")],
+        [shell("touch t ")],
+        [shell("touch t", working_dir=".git")],
     ]
     async with running(work.parent, script) as bench:
-        talk = await bench.talk("ask", by_rule("session"))
+        talk = await bench.talk("ask", by_rule("session", "command:"))
         await talk.say("one")
         await talk.say("two")
         shown = [request.effect["command"] for request in talk.of(ApprovalRequested)]
-    assert shown == ["true", "true ", "true"]
+    assert shown == ["touch t", "touch t ", "touch t"]
 
 
 @pytest.mark.req("H7")
 async def test_rule_for_the_session_holds_when_it_is_opened_again_and_in_no_other(work: Path) -> None:
-    async with running(work.parent, [[shell("true")]]) as bench:
-        talk = await bench.talk("ask", by_rule("session"))
+    async with running(work.parent, [[shell("touch t")]]) as bench:
+        talk = await bench.talk("ask", by_rule("session", "command:"))
         await talk.say("one")
-    async with running(work.parent, [[shell("true")], [shell("true ")], END, [shell("true")]]) as bench:
+    async with running(
+        work.parent, [[shell("touch t")], [shell("touch t ")], END, [shell("touch t")]]
+    ) as bench:
         again = await bench.reopen(talk.session_id)
         await again.say("two")
-        assert [request.effect["command"] for request in again.of(ApprovalRequested)] == ["true", "true "]
+        assert [request.effect["command"] for request in again.of(ApprovalRequested)] == [
+            "touch t",
+            "touch t ",
+        ]
         other = await bench.talk("ask")
         await other.say("three")
         assert len(other.of(ApprovalRequested)) == 1
@@ -299,10 +312,10 @@ async def test_rule_for_the_session_holds_when_it_is_opened_again_and_in_no_othe
 
 @pytest.mark.req("H7")
 async def test_rule_for_the_turn_does_not_outlive_it_when_the_session_is_opened_again(work: Path) -> None:
-    async with running(work.parent, [[shell("true")]]) as bench:
+    async with running(work.parent, [[shell("touch t")]]) as bench:
         talk = await bench.talk("ask", by_rule("turn"))
         await talk.say("one")
-    async with running(work.parent, [[shell("true")]]) as bench:
+    async with running(work.parent, [[shell("touch t")]]) as bench:
         again = await bench.reopen(talk.session_id)
         await again.say("two")
         assert len(again.of(ApprovalRequested)) == 2
@@ -334,7 +347,7 @@ async def test_first_answer_wins_and_a_later_one_is_told_so(work: Path) -> None:
         assert desk.answer(request.request_id, late).decision == "deny"
         return None
 
-    async with running(work.parent, [[shell("true")], END, [shell("true")]]) as bench:
+    async with running(work.parent, [[shell("touch t")], END, [shell("touch t")]]) as bench:
         talk = await bench.talk("ask", answer_twice)
         await talk.say("go")
         await talk.say("again")
@@ -353,7 +366,7 @@ async def test_rule_that_was_not_offered_is_refused_and_nothing_is_decided(work:
                 talk.live.desk.answer(request.request_id, Answer("allow", "session", rule_id))
         return Answer("deny")
 
-    async with running(work.parent, [[shell("true")]]) as bench:
+    async with running(work.parent, [[shell("touch t")]]) as bench:
         talk = await bench.talk("ask", answer)
         await talk.say("go")
         assert [event.decision for event in talk.of(ApprovalResolved)] == ["deny"]
@@ -399,7 +412,7 @@ async def test_mode_that_is_changed_while_the_session_runs_holds_from_the_next_c
         talk.live.desk.mode = "full"
         return allow(request)
 
-    async with running(work.parent, [[shell("true")], [shell("echo hi")]]) as bench:
+    async with running(work.parent, [[shell("touch t")], [shell("touch u")]]) as bench:
         talk = await bench.talk("ask", switch)
         await talk.say("go")
         assert len(talk.of(ApprovalRequested)) == 1

@@ -24,7 +24,7 @@ from agent_ls.loop.events import (
     ToolCallStart,
     UserInput,
 )
-from agent_ls.policy.decide import Mode
+from agent_ls.policy.situation import Mode
 from tests.app.test_permissions import Script, call, edit, outside, read, shell, work
 from tests.support.fake_provider import CallTool, problem_of, text, tool_call
 from tests.support.workbench import DEADLINE_S, Bench, Talk, running, wait
@@ -287,12 +287,19 @@ async def test_rules_hold_again_for_the_turn_and_for_the_session(how: str, work:
         for count, scope in ((1, "turn"), (2, "session")):
             await talk.until("approval_requested", count)
             (request,) = talk.live.desk.pending()
-            rule = next(rule for rule in request.rules if rule.scope == scope)
+            exact = [rule for rule in request.rules if rule.id.startswith("command:")]
+            rule = next(rule for rule in exact if rule.scope == scope)
             await answer(talk, Answer("allow", rule.scope, rule.id, decided_by="test"))
 
-    script: Script = [[shell("true")], [shell("echo")], [shell("rm a.txt")]]
+    script: Script = [[shell("touch t")], [shell("touch e")], [shell("rm a.txt")]]
     waiting = await left(work.parent, script, how, count=3, arrange=by_rules)
-    later: Script = [[shell("true")], [shell("echo")], text("done"), [shell("echo")], [shell("true")]]
+    later: Script = [
+        [shell("touch t")],
+        [shell("touch e")],
+        text("done"),
+        [shell("touch e")],
+        [shell("touch t")],
+    ]
     async with running(work.parent, later, state=waiting.state) as bench:
         talk = await waiting.reopened(bench)
         await answer(talk, YES)
@@ -300,7 +307,7 @@ async def test_rules_hold_again_for_the_turn_and_for_the_session(how: str, work:
         assert len(talk.of(ApprovalRequested)) == 3
         talk.live.session.submit("and now?")
         await talk.until("approval_requested", 4)
-        assert talk.of(ApprovalRequested)[-1].effect["command"] == "true"
+        assert talk.of(ApprovalRequested)[-1].effect["command"] == "touch t"
         await answer(talk, YES)
         await talk.until("processing_end", 2)
         check(bench, talk)
@@ -363,7 +370,7 @@ async def test_turn_goes_on_with_its_model_when_another_was_chosen_while_it_wait
         await talk.until("approval_requested")
         assert await talk.live.configure(model="another-model") == "nextTurn"
 
-    waiting = await left(work.parent, [[shell("true")]], arrange=choose)
+    waiting = await left(work.parent, [[shell("touch t")]], arrange=choose)
     async with running(work.parent, state=waiting.state) as bench:
         talk = await waiting.reopened(bench)
         assert talk.live.summary().model == "another-model"
@@ -384,7 +391,7 @@ async def test_answer_that_came_before_the_end_stands_and_the_turn_is_interrupte
         await answer(talk, YES)
 
     state = work.parent / "state"
-    async with running(work.parent, [[shell("sleep 600")]]) as bench:
+    async with running(work.parent, [[shell("touch begun; sleep 600")]]) as bench:
         talk = await bench.talk("ask", wait)
         talk.live.session.submit("go")
         await answered(talk)

@@ -12,8 +12,10 @@ from agent_ls.app.store_errors import STATE_VARIABLE
 from agent_ls.environments.effects import CommandEffect, Effect, PlannedWrite, ReadEffect, WriteEffect
 from agent_ls.llm.client import _CODECS
 from agent_ls.llm.credentials import VARIABLES
-from agent_ls.policy.decide import Allow, Ask, Judgement, Refuse, Situation, judge
-from agent_ls.policy.rules import DENIED_FILES, DENIED_HOME_PLACES, never_silent
+from agent_ls.policy.decide import judge
+from agent_ls.policy.named_places import DENIED_FILES, DENIED_HOME_PLACES
+from agent_ls.policy.places import Places
+from agent_ls.policy.situation import Allow, Ask, Judgement, Refuse, Situation
 from agent_ls.store.layout import workspace_key
 from agent_ls.store.log import FILE_MODE, FOLDER_MODE
 from tests.docs.pages import code_words, read, section, table
@@ -96,7 +98,7 @@ def test_the_table_of_modes_is_what_the_policy_does() -> None:
 
     assert [row[0].strip("`") for row in rows] == ["plan", "ask", "edits", "full"]
     for mode, *cells in rows:
-        situation = Situation(mode.strip("`"), (ROOT,), HOME)  # type: ignore[arg-type]  # one of the four, see above
+        situation = Situation(mode.strip("`"), Places((ROOT,), HOME))  # type: ignore[arg-type]  # one of the four, see above
         for effect, cell in zip(EFFECTS.values(), cells, strict=True):
             assert kind_of(judge(effect, situation)) in cell, f"{mode}: {effect} {cell}"
 
@@ -124,13 +126,15 @@ ASKED_ABOUT = [
 def test_what_the_page_says_is_asked_about_is_asked_about_in_mode_full(
     effect: ReadEffect | WriteEffect | CommandEffect,
 ) -> None:
-    assert isinstance(judge(effect, Situation("full", (ROOT,), HOME)), Ask)
+    assert isinstance(judge(effect, Situation("full", Places((ROOT,), HOME))), Ask)
 
 
 def test_the_words_that_the_page_gives_as_examples_are_never_silent() -> None:
     (line,) = [line for line in PAGE.splitlines() if "never-silent list, such as" in line]
 
-    assert all(never_silent(word) for word in code_words(line.partition("such as")[2]))
+    for word in code_words(line.partition("such as")[2]):
+        asked = judge(CommandEffect(word, ROOT), Situation("full", Places((ROOT,), HOME)))
+        assert isinstance(asked, Ask) and asked.is_never_silent, word
 
 
 @pytest.mark.req("X6")
@@ -139,7 +143,7 @@ def test_the_places_of_credentials_that_the_page_names_are_refused() -> None:
 
     assert sorted(places) == sorted((*(f"~/{name}" for name in DENIED_HOME_PLACES), *DENIED_FILES))
     for place in places:
-        refused = judge(ReadEffect((place.replace("~", HOME),)), Situation("full", ("/", HOME), HOME))
+        refused = judge(ReadEffect((place.replace("~", HOME),)), Situation("full", Places(("/", HOME), HOME)))
         assert isinstance(refused, Refuse), place
 
 

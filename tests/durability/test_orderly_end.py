@@ -52,7 +52,7 @@ async def test_a_server_that_is_ended_while_turns_run_settles_all_of_them(
     stubborn = f"trap '' TERM; LEFT={token} sleep 600 & setsid env LEFT={token} sleep 600 & wait; wait"
     answers: dict[str, Answer] = {
         "Stream.": [Text("Half a sen", Gate())],
-        "Ask.": [ToolCall("shell", {"command": "true"})],
+        "Ask.": [ToolCall("shell", {"command": "touch made"})],
         "Run.": [ToolCall("shell", {"command": stubborn, "timeout_ms": 600_000})],
         "The user said no": "So be it.",
         "Go on.": "Fine.",

@@ -242,7 +242,7 @@ async def test_exec_answers_what_an_editor_left_waiting_before_it_says_its_own(p
 
 async def test_a_session_whose_editor_is_gone_waits_as_long_as_it_takes(project: Path) -> None:
     """A server that opens it, and ends without an answer, changes nothing."""
-    with SERVERS["anthropic"]([[ToolCall("shell", {"command": "true"})], "All done."]) as provider:
+    with SERVERS["anthropic"]([[ToolCall("shell", {"command": "touch made"})], "All done."]) as provider:
         session_id, asked = await suspended("anthropic", provider, project, kill)
         for end in (kill, shut_down):
             async with editing(provider, project) as (editor, server):

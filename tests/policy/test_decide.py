@@ -11,14 +11,17 @@ from agent_ls.environments.effects import (
     ReadEffect,
     WriteEffect,
 )
-from agent_ls.policy.decide import EDITS_RULE, Allow, Ask, Mode, Refuse, Situation, judge
+from agent_ls.policy.decide import judge
+from agent_ls.policy.places import Places
+from agent_ls.policy.rules import EDITS_RULE
+from agent_ls.policy.situation import Allow, Ask, Mode, Refuse, Situation
 
 ROOT, HOME = "/w", "/home/u"
 
 
 def situation(mode: Mode, grants: frozenset[str] = frozenset(), **resolved: str) -> Situation:
     paths = {f"/w/{name}": target for name, target in resolved.items()}
-    return Situation(mode, (ROOT,), HOME, grants, paths)
+    return Situation(mode, Places((ROOT,), HOME), grants, paths)
 
 
 def write(path: str, action: str = "modify") -> WriteEffect:
@@ -101,7 +104,8 @@ def test_judge_when_edits_were_granted_then_the_next_edit_is_silent_but_a_delete
 def test_judge_when_a_command_was_granted_then_only_that_command_in_that_folder_is_silent() -> None:
     asked = judge(command("make test"), situation("ask"))
     assert isinstance(asked, Ask)
-    granted = situation("ask", frozenset((asked.rules[0].id,)))
+    exact = next(rule.id for rule in asked.rules if rule.id.startswith("command:"))
+    granted = situation("ask", frozenset((exact,)))
     assert isinstance(judge(command("make test"), granted), Allow)
     assert isinstance(judge(command("make test "), granted), Ask)
     assert isinstance(judge(command("make test", "/w/sub"), granted), Ask)
@@ -109,21 +113,21 @@ def test_judge_when_a_command_was_granted_then_only_that_command_in_that_folder_
 
 @pytest.mark.req("X6", "X8")
 def test_judge_when_the_root_s_own_name_is_sensitive_then_edits_in_it_are_ordinary() -> None:
-    inside = Situation("edits", ("/home/u/.codex/worktrees/w",), HOME)
+    inside = Situation("edits", Places(("/home/u/.codex/worktrees/w",), HOME))
     assert isinstance(judge(write("/home/u/.codex/worktrees/w/a"), inside), Allow)
     assert isinstance(judge(write("/home/u/.codex/worktrees/w/.git/a"), inside), Ask)
 
 
 @pytest.mark.req("X6")
 def test_judge_when_the_root_is_opened_by_a_link_then_both_names_are_inside() -> None:
-    both = Situation("edits", ("/data/w", "/w"), HOME, resolved={"/w/a": "/data/w/a"})
+    both = Situation("edits", Places(("/data/w", "/w"), HOME), resolved={"/w/a": "/data/w/a"})
     assert isinstance(judge(write("/w/a"), both), Allow)
     assert isinstance(judge(ReadEffect(("/data/w/a",)), both), Allow)
 
 
 @pytest.mark.req("X6")
 def test_judge_when_a_root_holds_credentials_then_they_are_refused_all_the_same() -> None:
-    home = Situation("full", (HOME,), HOME)
+    home = Situation("full", Places((HOME,), HOME))
     assert isinstance(judge(ReadEffect((f"{HOME}/.ssh/id",)), home), Refuse)
     assert isinstance(judge(ReadEffect((f"{HOME}/notes",)), home), Allow)
 
@@ -146,7 +150,13 @@ def test_judge_when_several_places_outside_are_read_then_each_must_be_granted() 
     assert isinstance(one, Ask) and [rule.id for rule in one.rules] == ["read:/etc/group"]
 
 
-def test_judge_when_a_command_is_never_silent_then_offers_no_rule() -> None:
+def test_judge_when_a_command_is_never_silent_then_offers_only_this_very_command() -> None:
     asked = judge(command("rm x"), situation("full"))
-    assert isinstance(asked, Ask)
-    assert asked.rules == ()
+    assert isinstance(asked, Ask) and asked.is_never_silent
+    assert [(rule.id.partition(":")[0], rule.scope) for rule in asked.rules] == [
+        ("command", "session"),
+        ("command", "turn"),
+    ]
+    granted = situation("full", frozenset((asked.rules[0].id,)))
+    assert isinstance(judge(command("rm x"), granted), Allow)
+    assert isinstance(judge(command("rm y"), granted), Ask)

@@ -20,7 +20,7 @@ from agent_ls.llm.messages import Role, ToolResultPart
 from agent_ls.loop import event_codec
 from agent_ls.loop.approval import Answer
 from agent_ls.loop.events import ApprovalRequested, Envelope, RecordedEvent
-from agent_ls.policy.decide import Mode
+from agent_ls.policy.situation import Mode
 from tests.support.fake_provider import FakeProvider, Piece
 
 DEADLINE_S = 30

@@ -48,6 +48,7 @@ OBJECTS: Mapping[str, type[Any]] = {
         protocol.Pending,
         protocol.FileHunks,
         protocol.HunkInfo,
+        protocol.RuleInfo,
         protocol.RevertFile,
         protocol.RevertConflict,
         protocol.TerminalInfo,

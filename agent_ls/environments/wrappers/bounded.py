@@ -32,7 +32,12 @@ from agent_ls.environments.base import (
     OutputSink,
     ProcessInfo,
 )
-from agent_ls.environments.errors import AccessDeniedError, OutsideBoundsError, PathNotFoundError
+from agent_ls.environments.errors import (
+    AccessDeniedError,
+    OutsideBoundsError,
+    PathNotFoundError,
+    SecretFileError,
+)
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 
 
@@ -108,6 +113,8 @@ class BoundedEnvironment(ForwardingEnvironment):
         for path in paths:
             try:
                 self._bounds.demand_readable(self._absolute(path))
+            except SecretFileError:
+                hidden.add(path)
             except (OutsideBoundsError, PathNotFoundError):
                 continue
             except AccessDeniedError:

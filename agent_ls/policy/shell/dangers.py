@@ -3,67 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
+from fnmatch import fnmatchcase
+from importlib.resources import files
 from os import path as ospath
 
-_BY_NAME: tuple[tuple[str, str], ...] = (
-    ("it deletes", "rm rmdir unlink shred srm trash truncate wipe"),
-    (
-        "it works on disks",
-        "dd fdisk sfdisk cfdisk gdisk parted wipefs blkdiscard badblocks mkswap swapoff mount umount losetup cryptsetup "
-        "lvremove vgremove pvremove zpool zfs mdadm hdparm format diskutil",
-    ),
-    (
-        "it gains or gives rights",
-        "sudo su doas pkexec chown chgrp chmod setfacl chattr passwd usermod useradd userdel groupadd visudo setcap "
-        "runuser newgrp",
-    ),
-    (
-        "it ends or starts what outlives the turn",
-        "kill pkill killall shutdown reboot halt poweroff init telinit systemctl service launchctl crontab at batch "
-        "screen tmux disown systemd-run",
-    ),
-    (
-        "it reaches other machines",
-        "curl wget nc ncat netcat socat ssh scp sftp rsync ftp tftp telnet aria2c http https httpie rclone gsutil",
-    ),
-    (
-        "it runs what is not in sight",
-        "source . eval parallel watch script strace gdb ltrace unshare chroot nsenter trap alias enable hash coproc bind "
-        "complete mapfile readarray",
-    ),
-)
-_WHY = {name: why for why, names in _BY_NAME for name in names.split()}
-RIGHTS = frozenset(name for name, why in _WHY.items() if why == "it gains or gives rights")
+from agent_ls.policy.shell import git
 
-_GIT_LOSES = frozenset("push reset clean rebase checkout restore filter-branch filter-repo gc prune update-ref "
-                       "replace fast-import send-email svn p4 switch reflog".split())  # fmt: skip
-_PUBLISHES = {
-    "npm": ("publish", "unpublish", "login", "token", "owner"), "pnpm": ("publish",), "yarn": ("publish",
-    "npm"),
-    "cargo": ("publish", "yank", "login"), "gem": ("push", "yank"), "twine": ("upload",),
-    "poetry": ("publish",),
-    "uv": ("publish",), "docker": ("push", "login", "run", "exec", "rm", "rmi", "system", "volume"),
-    "podman": ("push", "run", "exec", "rm"), "kubectl": ("apply", "delete", "exec", "create", "patch",
-    "replace", "scale", "drain"),
-    "helm": ("install", "upgrade", "uninstall"), "terraform": ("apply", "destroy", "import"), "gh": ("",),
-    "glab": ("",),
-    "aws": ("",), "az": ("",), "gcloud": ("",), "fly": ("",), "vercel": ("",), "heroku": ("",),
-    "firebase": ("",),
-    "psql": ("",), "mysql": ("",), "mongo": ("",), "redis-cli": ("",), "sqlite3": ("",), "dropdb": ("",),
-    "dropuser": ("",),
-}  # fmt: skip
-"""What is seen by others or changes what is not in the folder; "": whatever follows."""
+_TABLES: dict[str, dict[str, str]] = tomllib.loads(
+    files("agent_ls.policy.shell").joinpath("dangers.toml").read_text("utf-8")
+)
+_RIGHTS = "it gains or gives rights"
+_WHY = {name: why for why, names in _TABLES["names"].items() for name in names.split()}
+_VERBS = {name: verbs.split() for name, verbs in _TABLES["verbs"].items()}
+_RUNNING_OPTIONS = {name: options.split() for name, options in _TABLES["running_options"].items()}
+RIGHTS = frozenset(_TABLES["names"][_RIGHTS].split())
 
 CREDENTIAL_PLACES = re.compile(
-    r"(^|[\s/~'\"=:@])(\.(ssh|gnupg|aws|azure|kube|netrc|git-credentials|password-store|pgpass|npmrc|pypirc|docker/config)\b"
+    r"(^|[\s/~'\"=:@])(\.(ssh|gnupg|aws|azure|kube|netrc|git-credentials|password-store|pgpass|npmrc|pypirc)\b"
+    r"|\.docker/config\b"
     r"|\.config/(gcloud|gh)\b|id_(rsa|ed25519|ecdsa|dsa)\b|etc/(shadow|gshadow|sudoers|passwd-)|proc/[^/]+/(environ|mem|fd)\b)",
     re.IGNORECASE,
 )
-_ROOTS = re.compile(
-    r"(/|/\*|/\.\*?|~/?\*?|\.\./?(\.\./?)*\*?|/(bin|boot|dev|etc|home|lib|opt|proc|root|sbin|sys|usr|var)/?\*?)"
+_SYSTEM_FOLDERS = frozenset(
+    "/ /bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /run /sbin /srv /sys /usr /var "
+    "/usr/bin /usr/lib /usr/local /var/lib /Applications /Library /System /Users".split()
 )
 _DEVICE = re.compile(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|dm-|mapper/|md|loop|mem|kmem|port)")
+_WIPING = frozenset("rm srm shred chmod chown chgrp mv find".split())
+_ONTO_DEVICES = frozenset("wipefs blkdiscard shred tee cp mv".split())
 
 
 def danger(argv: Sequence[str]) -> str:
@@ -73,33 +42,28 @@ def danger(argv: Sequence[str]) -> str:
         return f"{why}: {name}"
     if name.startswith("mkfs"):
         return f"it works on disks: {name}"
-    if check := _CHECKS.get(name):
-        return check(arguments)
-    known = _PUBLISHES.get(name, ())
+    for option in _RUNNING_OPTIONS.get(name, ()):
+        if any(_is_option(argument, option) for argument in arguments):
+            return f"{name} {option} runs a program"
     verb = next((a for a in arguments if not a.startswith("-")), "")
-    if known and (verb in known or known == ("",)):
-        return f"others may see it, or it changes what is not in the folder: {name} {verb}".rstrip()
-    return ""
+    if verb and verb in _VERBS.get(name, ()):
+        return f"others see what it does, or it changes what is not in the folder: {name} {verb}"
+    check = _CHECKS.get(name)
+    return check(arguments) if check else ""
 
 
-def refusal(argv: Sequence[str], home: str) -> str:
-    """Why this one is never run: it would wipe a root or a disk (X7)."""
+def refusal(argv: Sequence[str], places: Callable[[str], Iterable[str]], home: str) -> str:
+    """Why this one is never run: it would wipe a root or a disk (X7). `places`: where a word may lead."""
     name, arguments = argv[0], argv[1:]
     operands = [a for a in arguments if not a.startswith("-")]
-    letters = "".join(a[1:] for a in arguments if a.startswith("-") and not a.startswith("--"))
-    is_recursive = any(letter in letters for letter in "rR") or "--recursive" in arguments
-    if name in ("rm", "srm", "shred", "chmod", "chown", "chgrp") and is_recursive:
-        for operand in operands:
-            place = ospath.normpath(operand) if operand.startswith("/") else operand
-            if (_ROOTS.fullmatch(re.sub("^//", "/", place)) and not operand.startswith("..")) or place.rstrip(
-                "/*"
-            ) == home:
-                return f"{name} {operand} would destroy more than a project"
-    writes = [a.removeprefix("of=") for a in arguments if a.startswith("of=")] if name == "dd" else []
-    if name.startswith("mkfs") or name in ("wipefs", "blkdiscard", "shred", "tee", "cp"):
-        writes += operands
-    for target in writes:
-        if _DEVICE.match(target):
+    for operand in operands if _wipes(name, arguments) else ():
+        if any(_holds_everything(place, home) for place in places(operand)):
+            return f"{name} {operand} would destroy more than a project"
+    targets = [a.removeprefix("of=") for a in arguments if a.startswith("of=")] if name == "dd" else []
+    if name.startswith("mkfs") or name in _ONTO_DEVICES:
+        targets += operands
+    for target in targets:
+        if any(is_device(place) for place in places(target)):
             return f"{name} would overwrite the disk {target}"
     return ""
 
@@ -113,47 +77,37 @@ def is_device(path: str) -> bool:
     return bool(_DEVICE.match(path))
 
 
-def _git(arguments: Sequence[str]) -> str:
-    rest = list(arguments)
-    while rest and rest[0].startswith("-"):
-        if rest[0] in ("-c", "--config-env") or rest[0].startswith(
-            ("--exec-path", "--git-dir", "--work-tree", "--config-env=")
-        ):
-            return f"git with {rest[0]} may run what is not in sight"
-        rest = rest[2:] if rest[0] == "-C" else rest[1:]
-    verb, options = (rest[0] if rest else ""), rest[1:]
-    if verb in _GIT_LOSES and not (verb == "reflog" and options[:1] in ([], ["show"])):
-        return f"git {verb} can drop work, or sends it away"
-    if verb == "stash" and options[:1] in (["drop"], ["clear"], ["pop"]):
-        return f"git stash {options[0]} can drop work"
-    if verb in ("branch", "tag", "worktree", "remote", "submodule") and any(
-        o
-        in (
-            "-D",
-            "-d",
-            "--delete",
-            "-f",
-            "--force",
-            "-M",
-            "remove",
-            "rm",
-            "prune",
-            "deinit",
-            "set-url",
-            "add",
-        )
-        for o in options
-    ):
-        return f"git {verb} {' '.join(options[:1])} changes what other work hangs on"
-    if verb == "commit" and "--amend" in options:
-        return "git commit --amend rewrites history"
-    if verb == "config" and not any(o in ("--get", "--list", "-l", "--get-all") for o in options):
-        return "git config can make git run programs"
-    if verb in ("rm",) or any(
-        o.startswith(("--upload-pack", "--receive-pack", "--ext-diff", "--textconv")) for o in options
-    ):
-        return f"git {verb} with these options deletes, or runs what is not in sight"
-    return ""
+def _wipes(name: str, arguments: Sequence[str]) -> bool:
+    if name == "find":
+        return any(a in ("-delete", "-exec", "-execdir", "-ok") for a in arguments)
+    if name == "mv":
+        return True
+    letters = "".join(a[1:] for a in arguments if a.startswith("-") and not a.startswith("--"))
+    is_recursive = any(letter in letters for letter in "rR") or any(
+        len(a) > 3 and "--recursive".startswith(a) for a in arguments
+    )
+    return name in _WIPING and is_recursive
+
+
+def _holds_everything(place: str, home: str) -> bool:
+    """The place itself or, by a pattern, all that lies in it."""
+    folder, name = ospath.split(place)
+    if any(c in name for c in "*?[") and any(fnmatchcase(usual, name) for usual in ("etc", ".config", "usr")):
+        place = folder
+    place = re.sub("^//+", "/", ospath.normpath(place))
+    return place in _SYSTEM_FOLDERS or place == home or home.startswith(place.rstrip("/") + "/")
+
+
+def _is_option(argument: str, option: str) -> bool:
+    """Also as `--option=value`, and cut short as far as a program takes that."""
+    if option == "+":
+        return argument.startswith("+")
+    given = argument.partition("=")[0]
+    if option.startswith("--"):
+        return given == option or (len(given) > 4 and given.startswith("--") and option.startswith(given))
+    if len(option) == 2:
+        return argument.startswith(option)
+    return given in (option, f"-{option}")
 
 
 def _find(arguments: Sequence[str]) -> str:
@@ -163,32 +117,23 @@ def _find(arguments: Sequence[str]) -> str:
     return f"find {writers[0]} overwrites a file" if writers else ""
 
 
+def _ps(arguments: Sequence[str]) -> str:
+    shows = any((not a.startswith("-") and "e" in a) or a.startswith("-E") for a in arguments)
+    return "it shows the variables of other processes: ps e" if shows else ""
+
+
+_SED_REPLACE = re.compile(r"s([/|#,:])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gIi0-9]*p?")
+_SED_RUNS = re.compile(r"(^|[;{}\n]|\d|\$|/)\s*[ewWrR]\b|/[gIi0-9p]*[ew]")
+
+
 def _sed(arguments: Sequence[str]) -> str:
-    scripts = [a for a in arguments if not a.startswith("-")][:1]
-    return (
-        "its sed script may write files or run commands"
-        if any(
-            re.search(r"(^|[;{}\n]|\d|\$|/)\s*[ewWrR]\b|/[gIi0-9p]*[ew]", script)
-            and not _is_plain_replacement(script)
-            for script in scripts
-        )
-        else ""
-    )
-
-
-def _is_plain_replacement(script: str) -> bool:
-    return bool(
-        re.fullmatch(r"s([/|#,:])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gIi0-9]*p?", script)
-    )
-
-
-def _tar(arguments: Sequence[str]) -> str:
-    for argument in arguments:
-        if argument.startswith(
-            ("--checkpoint-action", "--to-command", "--use-compress-program", "-I", "--rsh-command")
-        ):
-            return f"tar {argument.partition('=')[0]} runs a program"
+    script = next((a for a in arguments if not a.startswith("-")), "")
+    if _SED_RUNS.search(script) and not _SED_REPLACE.fullmatch(script):
+        return "its sed script may write files or run commands"
     return ""
 
 
-_CHECKS: dict[str, Callable[[Sequence[str]], str]] = {"git": _git, "find": _find, "sed": _sed, "tar": _tar}
+_CHECKS: dict[str, Callable[[Sequence[str]], str]] = {
+    "git": git.danger, "find": _find, "sed": _sed, "ps": _ps,
+}  # fmt: skip
+NAMES = frozenset((*_WHY, *_VERBS, *_RUNNING_OPTIONS, *_CHECKS))

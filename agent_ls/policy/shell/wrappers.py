@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "ash", "fish"))
@@ -59,3 +61,69 @@ WRAPPERS: dict[str, Wrapper] = {
 }
 
 FIND_ACTIONS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
+
+
+@dataclass(frozen=True, slots=True)
+class TakenOff:
+    """What stands behind a wrapper: the `inner` command, the `variables` it sets, and its own options."""
+
+    inner: tuple[str, ...]
+    variables: tuple[str, ...]
+    options: tuple[str, ...]
+
+
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+
+
+def taken_off(argv: Sequence[str]) -> TakenOff | None:
+    """None when one of its options is not known."""
+    wrapper, at, variables = WRAPPERS[argv[0]], 1, []
+    letters = {option[1:] for option in wrapper.plain if len(option) == 2}
+    while at < len(argv):
+        word = argv[at]
+        if word == "--":
+            at += 1
+            break
+        if wrapper.assigns and _ASSIGNMENT.match(word):
+            variables.append(word.partition("=")[0])
+            at += 1
+        elif not word.startswith("-") or (word == "-" and argv[0] != "env"):
+            break
+        elif word in wrapper.plain or (argv[0] == "nice" and word[1:].isdigit()) or set(word[1:]) <= letters:
+            at += 1
+        elif word in wrapper.valued:
+            at += 2
+        elif any(_has_value(word, option) for option in wrapper.valued):
+            at += 1
+        else:
+            return None
+    inner = at + wrapper.operands
+    return TakenOff(tuple(argv[inner:]), tuple(variables), tuple(argv[1:at]))
+
+
+def _has_value(word: str, option: str) -> bool:
+    return word.startswith(option + "=") if option.startswith("--") else word.startswith(option)
+
+
+def program_in_arguments(argv: Sequence[str], stdin: str) -> str:
+    """Why the program of an interpreter is not in sight, or is not understood; "" when it is a file with a name."""
+    name, arguments = argv[0], argv[1:]
+    options = INTERPRETERS[name].split()
+    if not options or any(_is_inline(argument, options) for argument in arguments):
+        return f"a program of {name} is not understood"
+    if any(not a.startswith("-") for a in arguments) or any(a.startswith("-m") for a in arguments):
+        return ""
+    if any(a in ("--version", "-V", "-v", "--help", "-h", "-version") for a in arguments):
+        return ""
+    if stdin != "terminal":
+        return f"what {name} runs comes from its input"
+    return f"what {name} runs is not in sight"
+
+
+def _is_inline(argument: str, options: Sequence[str]) -> bool:
+    if argument in options or any(argument.startswith(o + "=") for o in options if o.startswith("--")):
+        return True
+    if not argument.startswith("-") or argument.startswith("--"):
+        return False
+    letters = re.match(r"-([A-Za-z]*)", argument)
+    return any(len(o) == 2 and letters and o[1] in letters[1] for o in options)

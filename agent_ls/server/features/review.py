@@ -17,10 +17,6 @@ from agent_ls.server.seams import Live
 
 
 async def approve(context: Context, params: wire.Approve) -> wire.ApproveResult:
-    if params.scope not in ("once", "turn", "session"):
-        raise InvalidParamsError(
-            params.method, "this version keeps rules for a turn or a session, not longer"
-        )
     if (
         params.replacement
         and params.replacement.command is not None

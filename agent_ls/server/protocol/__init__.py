@@ -57,6 +57,13 @@ from agent_ls.server.protocol.review import (
     Review as Review,
     ReviewResult as ReviewResult,
 )
+from agent_ls.server.protocol.rules import (
+    RemoveRule as RemoveRule,
+    RemoveRuleResult as RemoveRuleResult,
+    RuleInfo as RuleInfo,
+    Rules as Rules,
+    RulesResult as RulesResult,
+)
 from agent_ls.server.protocol.sessions import (
     CloseSession as CloseSession,
     DeleteSession as DeleteSession,

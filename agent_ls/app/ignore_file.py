@@ -1,0 +1,59 @@
+"""The user's ignore file: what it names in a root is read and written by no tool (FIELD wish 24)."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from agent_ls.policy.named_places import IGNORE_FILE
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+MAX_BYTES = 256 * 1024
+
+
+class IgnoreFile:
+    """Looks at the files again when they change. A file that cannot be read hides everything: it may name anything."""
+
+    def __init__(self, roots: Sequence[str]) -> None:
+        self._roots = roots
+        self._known: dict[str, tuple[tuple[int, int] | None, GitIgnoreSpec | None]] = {}
+
+    def __call__(self, path: str) -> bool:
+        return any(self._names(root, path) for root in self._roots)
+
+    def _names(self, root: str, path: str) -> bool:
+        inside = path.removeprefix(root.rstrip(os.sep) + os.sep)
+        if inside == path:
+            return False
+        spec = self._spec(root)
+        return spec is not None and (spec.match_file(inside) or spec.match_file(f"{inside}/"))
+
+    def _spec(self, root: str) -> GitIgnoreSpec | None:
+        place = os.path.join(root, IGNORE_FILE)
+        try:
+            found = os.stat(place)
+            stamp = (found.st_mtime_ns, found.st_size)
+        except FileNotFoundError:
+            return None
+        except OSError:
+            stamp = None
+        known = self._known.get(root)
+        if known is None or stamp is None or known[0] != stamp:
+            self._known[root] = known = (stamp, _read(place))
+        return known[1]
+
+
+def _read(place: str) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
+    try:
+        with os.fdopen(os.open(place, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            lines = file.read(MAX_BYTES).decode("utf-8", "replace").splitlines() if is_file else ["*"]
+    except OSError:
+        lines = ["*"]
+    return GitIgnoreSpec.from_lines(lines)

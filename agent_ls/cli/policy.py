@@ -1,0 +1,69 @@
+"""agent-ls policy: what becomes of a command and why, and the rules that the user stored."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+MODES = ("plan", "ask", "edits", "full")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    explain = verbs.add_parser(
+        "explain", help="what becomes of a command in this folder, and why; nothing is run"
+    )
+    explain.add_argument("line", metavar="COMMAND", help="the command line, in quotes")
+    explain.add_argument("--mode", choices=MODES, help="in this mode only (default: in each)")
+    listing = verbs.add_parser(
+        "list", help="the rules that hold in this folder, with how often each was used"
+    )
+    listing.add_argument("--all", action="store_true", help="of every folder")
+    remove = verbs.add_parser("remove", help="take a rule back")
+    remove.add_argument(
+        "rule", metavar="NUMBER", help="as `agent-ls policy list --all` shows it, or the rule's id"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.verb == "explain":
+        return _explain(options.line, options.mode)
+    return _remove(options.rule) if options.verb == "remove" else _list(show_all=options.all)
+
+
+def _explain(line: str, mode: str | None) -> int:
+    from agent_ls.app.explain import explained
+
+    for said in explained(line, str(Path().resolve()), (mode,) if mode else MODES):
+        print(said)
+    return 0
+
+
+def _list(*, show_all: bool) -> int:
+    from agent_ls.app.state_folder import state_folder
+    from agent_ls.store.rules import RuleStore
+
+    store = RuleStore(state_folder())
+    here = store.rules(None if show_all else str(Path().resolve()))
+    numbers = {rule: number for number, rule in enumerate(store.rules(), 1)}
+    for rule in here:
+        place = rule.workspace or "all projects"
+        print(f"{numbers[rule]:3}  used {rule.hits} times  {rule.id}  ({place}, since {rule.created})")
+    if not here:
+        print("no rules are stored" + ("" if show_all else " for this folder (--all lists every folder's)"))
+    return 0
+
+
+def _remove(named: str) -> int:
+    from agent_ls.app.state_folder import state_folder
+    from agent_ls.store.rules import RuleStore
+
+    store = RuleStore(state_folder())
+    rules = store.rules()
+    wanted = rules[int(named) - 1] if named.isdigit() and 0 < int(named) <= len(rules) else None
+    removed = store.remove(wanted.id, wanted.workspace) if wanted else store.remove(named)
+    for rule in removed:
+        print(f"removed: {rule.label}")
+    if not removed:
+        print(f"no rule {named}; `agent-ls policy list --all` shows them with their numbers")
+    return 0 if removed else 1

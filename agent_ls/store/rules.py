@@ -1,0 +1,165 @@
+"""Rules that the user stored for a project or for all of them: one readable file in his folder, never in a repository.
+
+ROOT/rules.json     {"version": 1, "rules": [{"id", "label", "scope", "workspace", "created", "hits", "used"}]}
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from agent_ls.store.layout import Layout, canonical
+from agent_ls.store.log import FILE_MODE, make_private_folder
+
+if sys.platform != "win32":
+    import fcntl
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRule:
+    """`workspace` is a canonical path, "" for scope `user`. Times are ISO 8601, "" for never."""
+
+    id: str
+    label: str
+    scope: Literal["project", "user"]
+    workspace: str
+    created: str
+    hits: int = 0
+    used: str = ""
+
+
+class RuleStore:
+    """Read again at each use: other processes write it too. What cannot be read grants nothing. All of it blocks."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        self._path = Layout(root).root / "rules.json"
+
+    def rules(self, workspace: str | None = None) -> Sequence[StoredRule]:
+        """Oldest first; those that hold in `workspace`, None: all."""
+        found = self._read()
+        if workspace is None:
+            return found
+        place = canonical(workspace)
+        return [rule for rule in found if rule.scope == "user" or rule.workspace == place]
+
+    def add(
+        self, rule_id: str, label: str, scope: Literal["project", "user"], workspace: str, now: str
+    ) -> None:
+        """
+        Raises:
+            OSError: it cannot be written.
+        """
+        place = canonical(workspace) if scope == "project" else ""
+        rule = StoredRule(rule_id, label, scope, place, now)
+
+        def added(rules: Sequence[StoredRule]) -> Sequence[StoredRule]:
+            is_known = any(_key(known) == _key(rule) for known in rules)
+            return rules if is_known else [*rules, rule]
+
+        self._change(added)
+
+    def remove(self, rule_id: str, workspace: str | None = None) -> Sequence[StoredRule]:
+        """Those that were removed: of this id, everywhere or (with `workspace`) of that project only.
+
+        Raises:
+            OSError.
+        """
+        place = None if workspace is None else canonical(workspace)
+        removed: list[StoredRule] = []
+
+        def left(rules: Sequence[StoredRule]) -> Sequence[StoredRule]:
+            removed.extend(r for r in rules if r.id == rule_id and place in (None, r.workspace))
+            return [rule for rule in rules if rule not in removed]
+
+        self._change(left)
+        return removed
+
+    def count(self, ids: Collection[str], workspace: str, now: str) -> None:
+        """One hit for each of these rules that holds here. A failing disk loses the count, nothing else."""
+        place = canonical(workspace)
+
+        def counted(rules: Sequence[StoredRule]) -> Sequence[StoredRule]:
+            return [
+                replace(rule, hits=rule.hits + 1, used=now)
+                if rule.id in ids and rule.workspace in ("", place)
+                else rule
+                for rule in rules
+            ]
+
+        try:
+            self._change(counted)
+        except OSError:
+            return
+
+    def _read(self) -> list[StoredRule]:
+        try:
+            stored = json.loads(self._path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return []
+        entries = (
+            stored.get("rules") if isinstance(stored, dict) and stored.get("version") == VERSION else None
+        )
+        return (
+            [rule for entry in entries or () if (rule := _rule(entry))] if isinstance(entries, list) else []
+        )
+
+    def _change(self, change: Callable[[Sequence[StoredRule]], Sequence[StoredRule]]) -> None:
+        make_private_folder(self._path.parent)
+        with _locked(self._path.with_suffix(".lock")):
+            before = self._read()
+            after = change(before)
+            if list(after) != before:
+                self._write(after)
+
+    def _write(self, rules: Sequence[StoredRule]) -> None:
+        text = json.dumps(
+            {"version": VERSION, "rules": [asdict(rule) for rule in rules]}, indent=2, ensure_ascii=False
+        )
+        handle, name = tempfile.mkstemp(
+            dir=self._path.parent, prefix="rules"
+        )  # mode 0600 from its first moment
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as file:
+                file.write(text + "\n")
+            os.replace(name, self._path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+def _key(rule: StoredRule) -> tuple[str, str, str]:
+    return rule.id, rule.scope, rule.workspace
+
+
+def _rule(entry: Any) -> StoredRule | None:
+    """None for what is no rule: it grants nothing."""
+    if not isinstance(entry, dict):
+        return None
+    try:
+        rule = StoredRule(**{name: entry[name] for name in StoredRule.__slots__ if name in entry})
+    except TypeError:
+        return None
+    texts = (rule.id, rule.label, rule.workspace, rule.created, rule.used)
+    is_whole = all(isinstance(text, str) for text in texts) and isinstance(rule.hits, int)
+    is_placed = (rule.scope == "user") == (rule.workspace == "")
+    return rule if is_whole and rule.id and rule.scope in ("project", "user") and is_placed else None
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
+    try:
+        if sys.platform != "win32":
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

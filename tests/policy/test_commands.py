@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.environments.effects import CommandEffect
+from agent_ls.policy.decide import judge
+from agent_ls.policy.places import Places
+from agent_ls.policy.situation import Allow, Ask, Mode, Refuse, Situation
+from tests.policy.corpus import DISGUISES, Verdict, corpus, dangerous
+
+PLACES = Places(("/w",), "/home/u")
+EXPECTED: dict[Verdict, dict[Mode, type]] = {
+    "look": {"plan": Refuse, "ask": Allow, "edits": Allow, "full": Allow},
+    "work": {"plan": Refuse, "ask": Ask, "edits": Ask, "full": Allow},
+    "ask": {"plan": Refuse, "ask": Ask, "edits": Ask, "full": Ask},
+    "refuse": {"plan": Refuse, "ask": Refuse, "edits": Refuse, "full": Refuse},
+}
+
+
+def judged(command: str, mode: Mode) -> object:
+    return judge(CommandEffect(command, "/w"), Situation(mode, PLACES))
+
+
+def test_corpus_is_large_and_names_each_command_once() -> None:
+    texts = [text for text, _ in corpus()]
+    assert len(texts) > 800
+    assert sorted(texts) == sorted(set(texts))
+
+
+@pytest.mark.req("X7", "X8", "H7")
+@pytest.mark.parametrize(("command", "verdict"), list(corpus()), ids=ascii)
+def test_command_of_the_corpus_gets_its_verdict_in_every_mode(command: str, verdict: Verdict) -> None:
+    for mode, kind in EXPECTED[verdict].items():
+        found = judged(command, mode)
+        assert type(found) is kind, f"{mode}: {found}"
+
+
+@pytest.mark.req("X7", "X8")
+@pytest.mark.parametrize("disguise", list(DISGUISES))
+def test_dangerous_command_in_a_disguise_never_runs_unasked(disguise: str) -> None:
+    commands = dangerous()
+    assert len(commands) > 150
+    silent = [
+        (mode, text)
+        for command in commands
+        for text in (DISGUISES[disguise](command),)
+        for mode in ("ask", "edits", "full")
+        if isinstance(judged(text, mode), Allow)
+    ]
+    assert not silent
+
+
+@pytest.mark.req("X7")
+@pytest.mark.parametrize("disguise", ["name in single quotes", "a backslash before", "by its folder", "capitals",
+                                      "after and", "in a subshell", "for bash", "by env", "by eval", "by sudo",
+                                      "name in a variable", "in a substitution", "in a function"])  # fmt: skip
+def test_wiping_a_root_is_refused_in_a_disguise_that_can_be_read(disguise: str) -> None:
+    for command in ("rm -rf /", "rm -rf ~", "rm -rf /etc", "chmod -R 777 /"):
+        text = DISGUISES[disguise](command)
+        assert isinstance(judged(text, "full"), Refuse), text
