@@ -6,6 +6,7 @@ import gzip
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -19,8 +20,9 @@ from agent_ls.llm import errors as e, sse
 from agent_ls.llm.client import Client, build_client
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.endpoint import ProviderSettings
-from tests.llm.test_end_to_end import KEY, Server, ask, connected, every_wire, failure
+from tests.llm.test_end_to_end import KEY, Server, ask, connected, every_wire, failure, streamed
 from tests.support.loopback import ErrorReply
+from tests.support.wire_golden import Golden
 
 every_mode = pytest.mark.parametrize("stream", [True, False], ids=["stream", "complete"])
 
@@ -114,7 +116,9 @@ async def raw_server(answer: Callable[[SocketStream], Any]) -> AsyncIterator[tup
 
 def reply(body: bytes, *headers: str, status: str = "200 OK", length: int | None = None) -> bytes:
     size = len(body) if length is None else length
-    lines = [f"HTTP/1.1 {status}", "content-type: text/event-stream", f"content-length: {size}", *headers]
+    is_typed = any(header.startswith("content-type") for header in headers)
+    kind = [] if is_typed else ["content-type: text/event-stream"]
+    lines = [f"HTTP/1.1 {status}", *kind, f"content-length: {size}", *headers]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
@@ -135,6 +139,10 @@ FAULTS: dict[str, tuple[Callable[[SocketStream], Any], type[e.LlmError]]] = {
     "closed before the head": (lambda stream: send_and_close(stream, b"HTTP/1.1 200"), e.NetworkError),
     "no HTTP": (lambda stream: send_and_close(stream, b"SSH-2.0-x\r\n\r\n"), e.NetworkError),
     "truncated JSON": (lambda stream: send(stream, reply(b'data: {"a": \n\n')), e.StreamError),
+    "page of a proxy with status 200": (
+        lambda stream: send(stream, reply(b"<html>\n<p>Log in</p>\n</html>\n", "content-type: text/html")),
+        e.StreamError,
+    ),
     "ends at once": (lambda stream: send(stream, reply(b"")), e.StreamError),
     "damaged gzip": (
         lambda stream: send(stream, reply(b"no gzip", "content-encoding: gzip")),
@@ -152,9 +160,14 @@ async def send_and_close(stream: SocketStream, data: bytes) -> None:
     await stream.aclose()
 
 
+IMPATIENT = ProviderSettings(connect_timeout_s=5, silence_timeout_s=0.3)
+
+
 @asynccontextmanager
-async def asking(base_url: str, provider: str) -> AsyncIterator[Client]:
-    settings = ProviderSettings(base_url, connect_timeout_s=5, silence_timeout_s=0.3)
+async def asking(
+    base_url: str, provider: str, settings: ProviderSettings = IMPATIENT
+) -> AsyncIterator[Client]:
+    settings = replace(settings, base_url=base_url)
     client = build_client(Credentials({provider: KEY}), {provider: settings})
     try:
         yield client
@@ -191,6 +204,50 @@ async def test_line_without_end_is_refused_before_memory_is_gone(server: Server,
     with anyio.fail_after(60):
         async with raw_server(endless) as (base_url, _), asking(base_url, provider) as client:
             assert type(await failure(client, ask(provider))) is e.StreamError
+
+
+def slowly(body: bytes, *headers: str) -> Callable[[SocketStream], Any]:
+    """The head at once, the first byte of the body late, the rest in small pieces."""
+
+    async def answer(stream: SocketStream) -> None:
+        head, _, rest = reply(body, *headers).partition(b"\r\n\r\n")
+        await stream.send(head + b"\r\n\r\n")
+        await anyio.sleep(0.1)  # this is the fault itself
+        for at in range(0, len(rest), 50):
+            await stream.send(rest[at : at + 50])
+
+    return answer
+
+
+def at_once(body: bytes, *headers: str) -> Callable[[SocketStream], Any]:
+    return lambda stream: send(stream, reply(body, *headers))
+
+
+ODD_BUT_GOOD: dict[str, Callable[[bytes], Callable[[SocketStream], Any]]] = {
+    "slow first byte": slowly,
+    "gzip": lambda body: at_once(gzip.compress(body), "content-encoding: gzip"),
+    "gzip in pieces": lambda body: slowly(gzip.compress(body), "content-encoding: gzip"),
+    "content type of a file": lambda body: at_once(body, "content-type: application/octet-stream"),
+    "content type of a page": lambda body: at_once(body, "content-type: text/html; charset=utf-8"),
+}
+WIRES_OF = {"anthropic": "anthropic", "openai": "responses", "gemini": "gemini", "openrouter": "chat"}
+
+
+@pytest.mark.req("U8", "U11")
+@pytest.mark.parametrize("oddity", ODD_BUT_GOOD.values(), ids=ODD_BUT_GOOD)
+@every_mode
+@every_wire
+async def test_answer_that_comes_in_an_odd_way_is_read(
+    server: Server, provider: str, oddity: Callable[[bytes], Callable[[SocketStream], Any]], stream: bool
+) -> None:
+    row = Golden(WIRES_OF[provider], "text", {})
+    body = row.stream if stream else row.body or b""
+    settings = ProviderSettings(silence_timeout_s=30)
+    with anyio.fail_after(60):
+        async with raw_server(oddity(body)) as (base_url, _), asking(base_url, provider, settings) as client:
+            asked = ask(provider)
+            response = await (streamed(client, asked) if stream else client.complete(asked))
+            assert response.text.startswith("Grüße, 世界 👋")
 
 
 @pytest.mark.req("U11")
