@@ -7,7 +7,7 @@ chunk. Texts are joined for the reader; where one of them carries a signature, i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from agent_ls.llm.errors import StreamError
 from agent_ls.llm.messages import Citation, JsonObject, JsonValue, OpaquePart, Origin, ToolCallPart
@@ -46,7 +46,9 @@ class GeminiStream:
     def __init__(self, request: Request, head: ReplyHead) -> None:
         self._model = request.model
         self._parts = PartWriter()
-        self._pieces: list[dict[str, JsonValue]] = []  # the wire's parts of the open part
+        self._pieces: list[
+            tuple[JsonObject, list[str]]
+        ] = []  # the wire's parts of the open part, and their texts
         self._has_signature = False
         self._partial: tuple[JsonObject, str, PartialArgs] | None = (
             None  # a call in pieces: its part, its id, its value
@@ -147,12 +149,9 @@ class GeminiStream:
 
     def _remember(self, part: JsonObject, signature: str) -> None:
         """Texts between signatures are one; what carries one stands for itself."""
-        last = self._pieces[-1] if self._pieces else None
-        if signature or last is None or "thoughtSignature" in last:
-            self._pieces.append({**part, "text": [text_at(part, "text")]})
-        else:
-            texts: Any = last["text"]
-            texts.append(text_at(part, "text"))
+        if signature or not self._pieces or "thoughtSignature" in self._pieces[-1][0]:
+            self._pieces.append((part, []))
+        self._pieces[-1][1].append(text_at(part, "text"))
         self._has_signature = self._has_signature or bool(signature)
 
     def _end(self) -> None:
@@ -163,7 +162,7 @@ class GeminiStream:
             text = self._parts.open_text
             cited = citations(self._grounding, self._said, text) if self._grounding else ()
             self._said += text
-        whole: list[JsonValue] = [mended_object({**p, "text": "".join(p["text"])}) for p in pieces]  # type: ignore[arg-type]
+        whole = [mended_object({**part, "text": "".join(texts)}) for part, texts in pieces]
         origin = self._origin({"parts": whole}) if self._has_signature else None
         self._has_signature = False
         self._parts.end(origin, cited)

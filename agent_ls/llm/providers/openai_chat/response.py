@@ -50,8 +50,9 @@ def usage(wire: JsonObject) -> Usage:
 
 def _number(wire: JsonObject, key: str) -> float | None:
     found = wire.get(key)
-    is_number = isinstance(found, int | float) and not isinstance(found, bool)
-    return float(found) if is_number and 0 <= found < 1e6 else None  # type: ignore[arg-type, operator]
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        return None
+    return float(found) if 0 <= found < 1e6 else None
 
 
 def as_chunk(body: JsonObject) -> JsonObject:

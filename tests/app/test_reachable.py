@@ -1,0 +1,90 @@
+"""Servers on this machine, looked for at their usual ports: one GET each, no key, no redirect, and not for long."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+from anyio.abc import SocketStream
+
+from agent_ls.app.reachable import Reached, look_around, reach_all
+from agent_ls.llm.credentials import Credentials
+
+PORTS = {
+    "lmstudio": 1234,
+    "ollama": 11434,
+    "llamacpp": 8080,
+}  # one for each test: they may run at the same time
+LIST = b'{"object": "list", "data": [{"id": "qwen"}]}'
+NOBODY = Credentials({})
+
+
+@asynccontextmanager
+async def usual_port(name: str, answer: Callable[[SocketStream], Any]) -> AsyncIterator[list[bytes]]:
+    """What came in at the usual port of a server, each answered by `answer`; other tests may look there as well."""
+    came: list[bytes] = []
+
+    async def serve(stream: SocketStream) -> None:
+        async with stream:
+            came.append(await stream.receive())
+            await answer(stream)
+
+    try:
+        listener = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=PORTS[name])
+    except OSError:
+        pytest.skip(f"something on this machine holds port {PORTS[name]}")
+    async with listener, anyio.create_task_group() as group:
+        group.start_soon(listener.serve, serve)
+        yield came
+        group.cancel_scope.cancel()
+
+
+def reply(status: str, body: bytes, *headers: str) -> bytes:
+    head = [f"HTTP/1.1 {status}", "content-type: application/json", f"content-length: {len(body)}", *headers]
+    return "\r\n".join(head).encode() + b"\r\n\r\n" + body
+
+
+async def reached(name: str) -> Reached:
+    (found,) = [row for row in await reach_all(NOBODY) if row.provider == name]
+    return found
+
+
+@pytest.mark.req("P5")
+async def test_server_at_its_usual_port_is_shown_with_its_address_and_asked_without_a_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")  # it is none of the proxy's business
+
+    async def answer(stream: SocketStream) -> None:
+        await stream.send(reply("200 OK", LIST))
+
+    async with usual_port("lmstudio", answer) as came:
+        (found,) = [row for row in await look_around(NOBODY) if row.provider == "lmstudio"]
+        assert (found.address, [model.id for model in found.models]) == ("http://localhost:1234/v1", ["qwen"])
+        assert came
+        for request in came:
+            assert request.startswith(b"GET /v1/models HTTP/1.1\r\n")
+            assert b"authorization" not in request.lower()
+
+
+@pytest.mark.req("P5")
+async def test_server_at_a_usual_port_that_sends_us_elsewhere_is_not_followed() -> None:
+    async def answer(stream: SocketStream) -> None:
+        await stream.send(reply("302 Found", b"", "location: http://localhost:11434/other"))
+
+    async with usual_port("ollama", answer) as came:
+        assert "redirects elsewhere" in (await reached("ollama")).problem
+        assert all(request.startswith(b"GET /v1/models ") for request in came)
+
+
+@pytest.mark.req("P5")
+async def test_server_at_a_usual_port_that_does_not_answer_is_not_waited_for() -> None:
+    async def answer(_: SocketStream) -> None:
+        await anyio.sleep_forever()
+
+    async with usual_port("llamacpp", answer):
+        assert (await reached("llamacpp")).problem
+        assert not [row for row in await look_around(NOBODY) if row.provider == "llamacpp"]
