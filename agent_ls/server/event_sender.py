@@ -7,12 +7,23 @@ larger pieces, and nobody else notices.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+import anyio
+
+from agent_ls.loop.events import Delta
 from agent_ls.loop.session import Session
 from agent_ls.loop.subscription import Subscription
 from agent_ls.server import to_wire
+
+PACE_S = 0.016
+PACE_DELTAS = 16
+"""At most so many in that time: what comes faster than a thousand a second is joined, however fast the pipe is.
+
+An editor does something for each event, and no eye follows more.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +43,14 @@ class EventSenders:
         send: Callable[[bytes], None],
         drain: Callable[[], Awaitable[None]],
         start: Callable[[Callable[[], Awaitable[None]]], None],
+        now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
         self._send = send
         self._drain = drain
         self._start = start
+        self._now = now
+        self._sleep = sleep
         self._open: dict[str, Subscription] = {}
 
     @property
@@ -58,9 +73,18 @@ class EventSenders:
 
     async def _run(self, session_id: str, subscription: Subscription) -> None:
         with subscription:
+            begun, count = self._now(), 0
             async for item in subscription:
                 self._send(to_wire.event(item.encoded))
                 await self._drain()
+                if not isinstance(item.envelope.event, Delta):
+                    continue
+                count += 1
+                rest = begun + PACE_S - self._now()
+                if rest <= 0:
+                    begun, count = self._now(), 0
+                elif count >= PACE_DELTAS:
+                    await self._sleep(rest)  # those that come meanwhile are joined
         self._drop(session_id, subscription)
 
     def _drop(self, session_id: str, subscription: Subscription) -> None:

@@ -119,3 +119,27 @@ async def test_a_wrong_key_is_one_clear_error_and_the_session_is_closed_and_can_
             await editor.client.event("session_end")
             assert sum(event["kind"] == "error" for event in editor.client.events) == 1
             assert (await editor.subscribe(session_id))["session"]["state"] == "IDLE"
+
+
+@pytest.mark.req("E4", "H3")
+async def test_a_burst_of_deltas_is_joined_whole_and_other_requests_are_answered_meanwhile(
+    tmp_path: Path,
+) -> None:
+    pieces, begun = [f"{number} " for number in range(10_000)], Gate()
+    with AnthropicServer([[Text(pieces[0], begun, *pieces[1:])]]) as provider:
+        async with talking_to(provider, tmp_path) as editor:
+            client, session_id = editor.client, await new_session(editor)
+            await editor.submit(session_id, "Count.")
+            await client.event("assistant_text_delta")
+            begun.open()
+            asked = await client.start("agent/commands", {})
+            await client.result(asked)
+            ended = await client.event("assistant_text_end")
+    deltas = [event for event in client.events if event["kind"] == "assistant_text_delta"]
+    assert "".join(event["data"]["text"] for event in deltas) == ended["data"]["text"] == "".join(pieces)
+    assert len(deltas) <= 2_000
+    answer = next(i for i, message in enumerate(client.received) if message.get("id") == asked)
+    last = max(
+        i for i, m in enumerate(client.received) if m.get("params", {}).get("kind") == "assistant_text_delta"
+    )
+    assert answer < last, "the request waited for the end of the burst"

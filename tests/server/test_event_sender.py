@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -36,7 +37,11 @@ class Pipe:
 
 
 @asynccontextmanager
-async def senders(pipe: Pipe) -> AsyncIterator[EventSenders]:
+async def senders(
+    pipe: Pipe, sleep: Callable[[float], Awaitable[None]] | None = None
+) -> AsyncIterator[EventSenders]:
+    """`sleep` None: a clock that always says that enough time has passed."""
+    times = itertools.count()
     async with anyio.create_task_group() as tasks:
 
         async def run(work: Callable[[], Awaitable[None]]) -> None:
@@ -45,7 +50,13 @@ async def senders(pipe: Pipe) -> AsyncIterator[EventSenders]:
         def start(work: Callable[[], Awaitable[None]]) -> None:
             tasks.start_soon(run, work)
 
-        yield EventSenders(send=pipe.send, drain=pipe.drain, start=start)
+        yield EventSenders(
+            send=pipe.send,
+            drain=pipe.drain,
+            start=start,
+            now=(lambda: 0.0) if sleep else (lambda: float(next(times))),
+            sleep=sleep or anyio.sleep,
+        )
         tasks.cancel_scope.cancel()
 
 
@@ -134,3 +145,25 @@ async def test_a_subscription_whose_answer_never_went_out_is_dropped_and_a_newer
         session.emit(Title("one"))
         await settled()
         assert len(pipe.of("title")) == 1 and found.any_session_id == session.id
+
+
+@pytest.mark.req("E4")
+async def test_more_than_a_thousand_deltas_a_second_are_joined_though_the_pipe_takes_them() -> None:
+    pipe, session, slept, over = Pipe(), make_session(FakeProvider([])), [], anyio.Event()
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        await over.wait()
+
+    async with senders(pipe, sleep) as found:
+        found.subscribe(session).start()
+        for at in range(40):
+            say(session, at, "x")
+            await settled()
+        deltas = pipe.of("assistant_text_delta")
+        assert len(deltas) == 16 and slept == [0.016]
+        over.set()
+        await settled()
+        deltas = pipe.of("assistant_text_delta")
+        assert [event["offset"] for event in deltas] == list(range(17))
+        assert deltas[-1]["data"]["text"] == "x" * 24
