@@ -59,7 +59,7 @@ class SessionSettings(_Section):
     """
 
     keep_days: int = Field(default=0, ge=0)
-    max_mebibytes: int = Field(default=1024, ge=0)
+    max_mebibytes: int = Field(default=0, ge=0)
 
 
 class Settings(_Section):
