@@ -46,7 +46,8 @@ ALLOWED: dict[str, set[str]] = {
     "server": {"server", "app", "store", "loop", "policy", "environments", "review", "llm", "text", "_version"},
     "headless": {"headless", "app", "loop", "llm", "policy", "environments", "patch", "text", "_version"},
     "cli": {"cli", "server", "headless", "app", "store", "patch", "llm.credentials", "_version"},
-    "__init__": {"app", "loop", "llm", "profiles", "tools", "environments", "_version"},
+    "library": {"library", "app", "loop", "llm", "policy", "profiles", "tools", "environments", "_version"},
+    "__init__": {"library", "app", "loop", "llm", "profiles", "tools", "environments", "_version"},
     "__main__": {"cli"},
 }  # fmt: skip
 

@@ -13,8 +13,28 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def test_the_public_names_are_these() -> None:
-    assert agent_ls.__all__ == ["__version__"]
+    assert agent_ls.__all__ == [
+        "AgentSession",
+        "Answer",
+        "AppError",
+        "ApprovalRequested",
+        "Approver",
+        "Event",
+        "ExecutionEnvironment",
+        "ForwardingEnvironment",
+        "LocalEnvironment",
+        "MemoryEnvironment",
+        "Tool",
+        "__version__",
+        "generate",
+        "generate_object",
+        "open_session",
+        "stream",
+        "stream_object",
+        "tool",
+    ]
     assert all(hasattr(agent_ls, name) for name in agent_ls.__all__)
+    assert not hasattr(agent_ls, "no_such_name")
 
 
 def test_the_package_has_the_version_that_it_says() -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from agent_ls.app.choice import Choice
 from agent_ls.app.errors import BadChoiceError
@@ -18,6 +19,7 @@ from agent_ls.llm.credentials import KEYLESS, Credentials, key_variable
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.profiles.create import ModelNeededError, UnknownProviderError, create_profile
 from agent_ls.profiles.family import ModelFacts
+from agent_ls.tools.base import Tool
 
 WALKTHROUGH = "walkthrough"
 NO_CHOICE = Choice()
@@ -94,10 +96,12 @@ class Models:
         credentials: Credentials,
         adapters: Mapping[str, ProviderAdapter],
         chosen: Choice = NO_CHOICE,
+        tools: Sequence[Tool[Any]] = (),
     ) -> None:
         self._settings = settings
         self._credentials = credentials
         self._own = adapters
+        self._tools = tools
         self._endpoints = {name: entry.endpoint() for name, entry in settings.providers.items()}
         self._chosen = chosen
         self._sizes = {name: entry.context_tokens for name, entry in settings.providers.items()}
@@ -127,6 +131,8 @@ class Models:
             BadChoiceError
         """
         profile, chosen = make_profile(provider, model), self._chosen
+        for tool in self._tools:
+            profile.registry.register(tool)
         told = chosen.context_tokens if (provider, model) == (chosen.provider, chosen.model) else 0
         size = self._sizes.get(provider) or told
         return replace(profile, context_window_tokens=size) if size else profile

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import anyio
 import anyio.to_thread
@@ -69,6 +69,7 @@ from agent_ls.store.recovery import recover
 from agent_ls.store.rules import RuleStore
 from agent_ls.store.sessions import OpenSession, SessionStore
 from agent_ls.store.upkeep import Limits, prune
+from agent_ls.tools.base import Tool
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +85,8 @@ CLOSE_S = 1.0  # for connections to providers: the process is about to end
 class Workbench:
     """`state_dir` None is the user's state folder; `editor_host` None: there is no editor. `eyes` tell of it.
 
-    `adapters` are providers of the host's own, by name; they stand before those that have a key.
+    `adapters` are providers of the host's own, by name; they stand before those that have a key. `tools` come on top of
+    those of each profile (P6). `environment` stands in place of this machine.
     """
 
     def __init__(
@@ -96,13 +98,16 @@ class Workbench:
         editor_host: EditorHost | None = None,
         adapters: Mapping[str, ProviderAdapter] | None = None,
         eyes: EditorEyes | None = None,
+        tools: Sequence[Tool[Any]] = (),
+        environment: ExecutionEnvironment | None = None,
     ) -> None:
         self.settings = settings
         self._clock = SystemClock()
         pause = partial(self._clock.sleep, settings.walkthrough_pause_ms / 1000)
         own = {WALKTHROUGH: WalkthroughAdapter(pause), **(adapters or {})}
         chosen = state_dir or (Path(folder) if (folder := os.environ.get(STATE_VARIABLE)) else None)
-        self.models = Models(settings, credentials, own, remembered(chosen))
+        self.models = Models(settings, credentials, own, remembered(chosen), tools)
+        self._environment = environment
         self.mentions = Mentions(self._run_beside, self._clock)
         self.review = ReviewDesk(self._maybe_audience, clock=self._clock, start=self._run_beside)
         self._store = SessionStore(chosen, on_failure=self._log_failed)
@@ -152,7 +157,7 @@ class Workbench:
             BadChoiceError: no such folder or provider. AppError: the store cannot be written.
         """
         folder = str(await anyio.Path(workspace_folder).absolute())
-        if not await anyio.Path(folder).is_dir():
+        if self._environment is None and not await anyio.Path(folder).is_dir():
             raise BadChoiceError(f"no such folder: {folder}", "name the folder to work in")
         profile = self.models.profile(*self.models.choose(provider, model))
         if self._group is None:
@@ -274,10 +279,10 @@ class Workbench:
         stand_found(self.review.proposals, found, live)
         return live
 
-    def _local(self, folder: str) -> LocalEnvironment:
-        return LocalEnvironment(folder, environ=self.models.child_environ)
+    def _local(self, folder: str) -> ExecutionEnvironment:
+        return self._environment or LocalEnvironment(folder, environ=self.models.child_environ)
 
-    def _files(self, local: LocalEnvironment) -> ExecutionEnvironment:
+    def _files(self, local: ExecutionEnvironment) -> ExecutionEnvironment:
         return EditorEnvironment(local, self._host) if self._host else local
 
     def _config(self, effort: object) -> SessionConfig:
@@ -319,7 +324,9 @@ class Workbench:
         )
         desk = PolicyApprover(bounds=bounds, mode=mode, desk=asking, grants=grants, review=review)
         bounded = BoundedEnvironment(files, bounds)
-        commands = command_files(local.list_files, files, self._host)
+        # A place of a program's own is not looked through: only the disk of this machine can be.
+        listed = local.list_files if isinstance(local, LocalEnvironment) else None
+        commands = command_files(listed, files, self._host) if listed else None
         environment = ReviewedEnvironment(bounded, self.review, stored, desk.is_reviewed_first, commands)
         session = Session(
             session_id=SessionId(header.session_id),

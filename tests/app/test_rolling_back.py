@@ -11,7 +11,7 @@ from agent_ls.app.errors import BadChoiceError
 from agent_ls.app.rolling_back import RolledBack, Wanted
 from agent_ls.llm.messages import Role
 from agent_ls.loop.errors import SessionBusyError
-from agent_ls.loop.events import PlanChanged, Reverted
+from agent_ls.loop.events import FileChange, PlanChanged, Reverted, ToolCallStart
 from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.fake_provider import CallTool, Gate, Piece, text, tool_call
 from tests.support.workbench import Bench, Talk, running
@@ -299,3 +299,71 @@ async def test_change_whose_contents_no_record_names_is_told_and_left_alone(tmp_
             "made.txt": "unknown",
         }
         assert texts(bench.folder)["made.txt"] == "made\n"
+
+
+def shell(id_: str, command: str) -> CallTool:
+    return call("shell", id_, command=command)
+
+
+COMMANDS: Sequence[Piece | Sequence[Piece]] = [
+    read("c1"),
+    edit("c2", "two", "TWO"),
+    text("First."),
+    shell(
+        "c3", "sed -i s/one/ONE/ a.txt && rm gone.txt && printf new > 'made here.txt' && cp a.txt copy.txt"
+    ),
+    text("Second."),
+]
+
+
+@pytest.mark.req("X10", "H6")
+async def test_what_a_command_changed_of_files_that_it_names_is_filed_and_rolled_back(tmp_path: Path) -> None:
+    async with running(tmp_path, COMMANDS) as bench:
+        (bench.folder / "a.txt").write_text(OLD)
+        (bench.folder / "gone.txt").write_text("gone\n")
+        (bench.folder / "other.txt").write_text("other\n")
+        talk = await bench.talk(mode="full")
+        await talk.say("first")
+        before = texts(bench.folder)
+        await talk.say("second")
+        after = texts(bench.folder)
+        changes = [
+            event for event in talk.of(FileChange) if event.call_id == talk.of(ToolCallStart)[-1].call_id
+        ]
+        assert {(Path(it.path).name, it.action) for it in changes} == {
+            ("a.txt", "modify"),
+            ("gone.txt", "delete"),
+            ("made here.txt", "create"),
+            ("copy.txt", "create"),
+        }
+        first, second = (it.turn_id for it in talk.envelopes if it.kind == "user_input")
+        done = await back(bench, talk, second)
+        assert texts(bench.folder) == before
+        await back(bench, talk, done.revert_id)
+        assert texts(bench.folder) == after
+        await back(bench, talk, first)
+        assert texts(bench.folder) == {"a.txt": OLD, "gone.txt": "gone\n", "other.txt": "other\n"}
+
+
+async def test_a_command_that_changes_what_the_session_wrote_before_is_rolled_back_though_it_names_no_file(
+    tmp_path: Path,
+) -> None:
+    script: list[Piece] = [
+        read("c1"),
+        edit("c2", "two", "TWO"),
+        text("First."),
+        shell("c3", "sed -i s/one/ONE/ *.txt"),
+        text("2."),
+    ]
+    async with running(tmp_path, script) as bench:
+        (bench.folder / "a.txt").write_text(OLD)
+        talk = await bench.talk(mode="full")
+        await talk.say("first")
+        session_id = talk.session_id
+    async with running(tmp_path, script[3:]) as bench:
+        talk = await bench.reopen(session_id)
+        await talk.say("second")
+        assert texts(bench.folder) == {"a.txt": "ONE\nTWO\nthree\nfour\n"}
+        second = [it.turn_id for it in talk.envelopes if it.kind == "user_input"][1]
+        await back(bench, talk, second)
+        assert texts(bench.folder) == {"a.txt": "one\nTWO\nthree\nfour\n"}

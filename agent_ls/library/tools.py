@@ -1,0 +1,82 @@
+"""A function of yours as a tool: its parameters become the schema, its docstring the description (P6)."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, TypeAlias, cast, get_type_hints
+
+from pydantic import Field, create_model
+
+from agent_ls.environments.effects import CommandEffect, NoEffect
+from agent_ls.tools.base import Arguments, Category, Prepared, Tool, ToolContext, ToolOutput
+
+Function: TypeAlias = Callable[..., Awaitable[object]]
+
+SUMMARY_CHARS = 100
+
+
+def tool(function: Function | None = None, *, category: Category = "read", name: str = "") -> Any:
+    """Makes a Tool of an async function: `@tool`, or `@tool(category="admin")`.
+
+    Each parameter needs a type, and becomes one of the tool; `Annotated[int, "what it means"]` describes it. What the
+    function returns is told to the model as text, what it raises as an error. `category` read: it has no effect, so it
+    runs unasked, also beside other calls. Any other is asked about as a command is.
+
+    Raises:
+        TypeError: it is not async, or a parameter has no type.
+    """
+    if function is None:
+        return partial(tool, category=category, name=name)
+    return _tool(function, category, name or function.__name__)
+
+
+def _tool(function: Function, category: Category, name: str) -> Tool[Any]:
+    if not inspect.iscoroutinefunction(function):
+        raise TypeError(f"the tool {name} has to be an async function")
+    description = inspect.getdoc(function) or ""
+    if not description:
+        raise TypeError(f"the tool {name} has no docstring: the model would not know what it is for")
+    return Tool(
+        name=name,
+        description=description,
+        category=category,
+        arguments=_arguments(function, name),
+        prepare=partial(_prepare, function, category, name),
+        summarize=lambda arguments: _shown(arguments)[:SUMMARY_CHARS],
+    )
+
+
+def _arguments(function: Function, name: str) -> type[Arguments]:
+    hints = get_type_hints(function, include_extras=True)
+    fields: dict[str, Any] = {}
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.name not in hints or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise TypeError(f"parameter {parameter.name} of the tool {name} needs a type of its own")
+        hint = hints[parameter.name]
+        said = [it for it in getattr(hint, "__metadata__", ()) if isinstance(it, str)]
+        default = ... if parameter.default is parameter.empty else parameter.default
+        fields[parameter.name] = (hint, Field(default, description=said[0] if said else None))
+    return cast("type[Arguments]", create_model(f"{name}_arguments", __base__=Arguments, **fields))
+
+
+async def _prepare(
+    function: Function, category: Category, name: str, arguments: Arguments, context: ToolContext
+) -> Prepared:
+    given = {field: getattr(arguments, field) for field in type(arguments).model_fields}
+
+    async def run() -> ToolOutput:
+        answer = await function(**given)
+        return ToolOutput(answer if isinstance(answer, str) else json.dumps(answer, default=str))
+
+    if category == "read":
+        return Prepared(NoEffect(), run)
+    return Prepared(
+        CommandEffect(f"{name} {_shown(arguments)}", context.environment.working_directory()), run
+    )
+
+
+def _shown(arguments: Arguments) -> str:
+    return json.dumps(arguments.model_dump(mode="json"), ensure_ascii=False)
