@@ -1,0 +1,51 @@
+"""Files as parts of a message. What a file is, its name tells; it is read here and nowhere else in this package."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+
+import anyio
+
+from agent_ls.llm.errors import ConfigurationError
+from agent_ls.llm.messages import AudioPart, DocumentPart, ImagePart
+
+MAX_BYTES = 32 * 1024 * 1024  # more than any provider takes in one request
+
+_TYPES: Mapping[str, str] = {
+    ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
+    ".pdf": "application/pdf", ".txt": "text/plain", ".md": "text/markdown", ".csv": "text/csv", ".html": "text/html",
+    ".wav": "audio/wav", ".mp3": "audio/mpeg",
+}  # fmt: skip
+
+
+async def attached(path: str | PathLike[str]) -> ImagePart | DocumentPart | AudioPart:
+    """The file at `path` as a part for a user's message.
+
+    Raises:
+        ConfigurationError: it cannot be read, is above MAX_BYTES, or its name tells no type that could be sent.
+    """
+    file = anyio.Path(path)
+    media_type = _TYPES.get(file.suffix.lower())
+    if media_type is None:
+        raise ConfigurationError(
+            f"{file.name} is of no type that can be attached",
+            hint=f"Its name ends in one of {', '.join(_TYPES)}.",
+        )
+    try:
+        size = (await file.stat()).st_size
+        data = await file.read_bytes() if size <= MAX_BYTES else b""
+    except OSError as error:
+        raise ConfigurationError(
+            f"{file} cannot be attached: {error.strerror or error}", hint="Check the path."
+        ) from error
+    if size > MAX_BYTES:
+        raise ConfigurationError(
+            f"{file.name} is too large to be attached ({size:,} bytes)",
+            hint=f"{MAX_BYTES:,} bytes are taken at most.",
+        )
+    if media_type.startswith("image/"):
+        return ImagePart(data, media_type)
+    if media_type.startswith("audio/"):
+        return AudioPart(data, media_type)
+    return DocumentPart(data, media_type, name=file.name)
