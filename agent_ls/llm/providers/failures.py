@@ -55,7 +55,10 @@ _WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
     ("current quota", QuotaExceededError),  # You exceeded your current quota
     ("content filter", ContentFilterError),
     ("usage policy", ContentFilterError),
+    ("safety system", ContentFilterError),  # Your request was rejected as a result of our safety system.
     ("invalid api key", AuthenticationError),
+    ("invalid key", AuthenticationError),
+    ("unauthorized", AuthenticationError),
     ("overloaded", OverloadedError),
 )
 

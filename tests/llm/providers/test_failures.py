@@ -65,6 +65,8 @@ BODIES: list[tuple[Codec, int, dict[str, Any], type[e.LlmError]]] = [
     (ANTHROPIC, 400, anthropic(INVALID, "prompt is too long: 9 tokens > 8 maximum"), e.ContextLengthError),
     (ANTHROPIC, 400, anthropic(INVALID, OVER_LIMIT), e.ContextLengthError),
     (ANTHROPIC, 400, anthropic(INVALID, "Your credit balance is too low"), e.QuotaExceededError),
+    (ANTHROPIC, 400, anthropic(INVALID, "Rejected by our safety system."), e.ContentFilterError),
+    (ANTHROPIC, 400, anthropic(INVALID, "Unauthorized: invalid key"), e.AuthenticationError),
     (ANTHROPIC, 400, anthropic(INVALID, "You have reached your specified API usage limits."), e.QuotaExceededError),
     (ANTHROPIC, 401, anthropic("authentication_error"), e.AuthenticationError),
     (ANTHROPIC, 402, anthropic("billing_error"), e.QuotaExceededError),
