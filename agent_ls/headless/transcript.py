@@ -37,6 +37,7 @@ from agent_ls.loop.events import (
     ReasoningEnd,
     Retry,
     Reverted,
+    RuleRemoved,
     SessionStart,
     SteeringInjected,
     SteeringQueued,
@@ -168,6 +169,9 @@ class Transcript:
                 self._write(indented((f"- {plain(choice)}" for choice in choices), "    "))
             case QuestionAnswered(answers=answers, declined=declined):
                 self._dim("not answered" if declined else f"answered: {'; '.join(answers)}")
+            case RuleRemoved(rule_id=rule_id):
+                self._fresh_line()
+                self._dim(f"asked again from now on: {rule_id}")
             case SubagentChanged() as agent:
                 self._fresh_line()
                 self._dim(f"{agent.agent_id} {_of_agent(agent)}")

@@ -34,6 +34,7 @@ from agent_ls.loop.events import (
     Retry,
     Reverted,
     RevertedFile,
+    RuleRemoved,
     SessionEnd,
     SessionEvent,
     SessionStart,
@@ -150,6 +151,7 @@ KINDS: list[tuple[RecordedEvent, str]] = [
     (QuestionAsked("q", "c", "Which?", ("red", "blue")), "  ? Which?\n    - red\n    - blue\n"),
     (QuestionAnswered("q", ("red",), False, "me"), "  answered: red\n"),
     (QuestionAnswered("q", (), True, "headless"), "  not answered\n"),
+    (RuleRemoved("rule1"), "  asked again from now on: rule1\n"),
     (AGENT, "  agent_1 works on: count the tests\n"),
     (
         replace(AGENT, status="failed", reason="limit", turns_used=3),
