@@ -1,14 +1,13 @@
 """Writes several files or none (SEMANTICS 8.2 to 8.5). It blocks: called in a thread, and never abandoned there.
 
 New contents are first written beside their targets; then each target is looked at once more and replaced by a
-rename. Deletions come last. Every step that did something leaves its undoing on a stack.
+rename. Deletions come last. Every step that did something leaves its undoing on a stack; what somebody else made of a
+file meanwhile is not undone. The files that are deleted go last of all, when nothing else can fail any more.
 """
 
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 import stat
 import threading
 from collections.abc import Callable, Collection, Sequence
@@ -26,9 +25,23 @@ from agent_ls.environments.errors import (
     StaleFileError,
 )
 from agent_ls.environments.local.files import read_file
+from agent_ls.environments.local.steps import (
+    bring_back,
+    content_of,
+    name_beside,
+    opened_in_place,
+    overwrite,
+    remove_if_empty,
+    restore,
+    restore_in_place,
+    sync_folder,
+    temporary_prefix,
+    unlink_if_there,
+    unlink_own,
+    write_new,
+)
 
 _UNLIMITED_BYTES = 1 << 62
-_BINARY = getattr(os, "O_BINARY", 0)  # Windows would change line endings
 
 # Two sessions of one server must not both find a file unchanged and then both write it.
 _ONE_AT_A_TIME = threading.Lock()
@@ -80,8 +93,8 @@ def sweep(folders: Collection[str], pid: int) -> None:
     for folder in folders:
         with suppress(OSError):
             for name in os.listdir(folder):
-                if name.startswith(_temporary(pid)):
-                    _unlink_if_there(os.path.join(folder, name))
+                if name.startswith(temporary_prefix(pid)):
+                    unlink_if_there(os.path.join(folder, name))
 
 
 def _is_alive(pid: int) -> bool:
@@ -169,7 +182,7 @@ class _Transaction:
     def __init__(self) -> None:
         self._undo: list[tuple[str, Callable[[], object]]] = []
         self._staged: dict[str, str] = {}
-        self._set_aside: list[str] = []
+        self._set_aside: list[tuple[_Target, str]] = []
 
     def run(self, targets: Sequence[_Target]) -> None:
         writes = [target for target in targets if not target.is_deletion]
@@ -180,11 +193,10 @@ class _Transaction:
         ):
             for target in some:
                 self._try(step, target)
-        for path in self._set_aside:
-            with suppress(OSError):
-                os.unlink(path)
+        for target, aside in self._set_aside:
+            self._try(partial(_remove, aside), target)  # brought back, where even that fails
         for folder in {os.path.dirname(target.real) for target in targets}:
-            _sync_folder(folder)
+            sync_folder(folder)
 
     def _try(self, step: Callable[[_Target], None], target: _Target) -> None:
         try:
@@ -210,9 +222,9 @@ class _Transaction:
         self._make_folders(os.path.dirname(target.real))
         if target.is_in_place:
             return
-        temporary = self._staged[target.real] = _name_beside(target.real)
-        self._undo.append((temporary, partial(_unlink_if_there, temporary)))
-        _write_new(temporary, _content(target), target.mode, target.real if target.facts else None)
+        temporary = self._staged[target.real] = name_beside(target.real)
+        self._undo.append((temporary, partial(unlink_if_there, temporary)))
+        write_new(temporary, _content(target), target.mode, target.real if target.facts else None)
 
     def _make_folders(self, folder: str) -> None:
         missing: list[str] = []
@@ -224,126 +236,59 @@ class _Transaction:
                 os.mkdir(path)
             except FileExistsError as error:
                 raise NotAFolderError(path) from error
-            self._undo.append((path, partial(_remove_if_empty, path)))
+            self._undo.append((path, partial(remove_if_empty, path)))
 
     def _put(self, target: _Target) -> None:
         _demand_base(target)
         before = target.write.base or b""
         if target.facts is None:
-            _rename_to_new(self._staged[target.real], target)
-            self._undo.append((target.path, partial(os.unlink, target.real)))
+            self._name_new(self._staged[target.real], target)
         elif target.is_in_place:
-            self._undo.append((target.path, partial(_restore_in_place, target.real, before, target.facts)))
-            _overwrite(target.real, _content(target))
+            with opened_in_place(target.real, before, target.write.path) as file:
+                undo = partial(restore_in_place, target.real, before, target.facts)
+                self._undo.append((target.path, undo))
+                overwrite(file, _content(target))
             if target.mode is not None and target.mode != _permissions(target.facts):
                 os.chmod(target.real, target.mode)
         else:
             os.replace(self._staged[target.real], target.real)
-            self._undo.append((target.path, partial(_restore, target.real, before, target.facts)))
+            undo = partial(restore, target.real, before, target.facts, _content(target))
+            self._undo.append((target.path, undo))
+
+    def _name_new(self, temporary: str, target: _Target) -> None:
+        """Gives the temporary file its name, unless somebody took the name just now."""
+        undo = (target.path, partial(unlink_own, target.real, _content(target)))
+        try:
+            os.link(temporary, target.real, follow_symlinks=False)  # a rename would overwrite
+        except FileExistsError as error:
+            raise StaleFileError(target.write.path, "it exists already") from error
+        except OSError:  # a file system without hard links
+            os.rename(temporary, target.real)
+            self._undo.append(undo)
+        else:
+            self._undo.append(undo)
+            os.unlink(temporary)
 
     def _take_away(self, target: _Target) -> None:
         """Renames it first, so that a later failure can bring back the very same file."""
         _demand_base(target)
-        aside = _name_beside(target.real)
+        aside = name_beside(target.real)
+        link = os.readlink(target.real) if os.path.islink(target.real) else ""
         os.rename(target.real, aside)
-        self._set_aside.append(aside)
-        self._undo.append((target.path, partial(os.rename, aside, target.real)))
+        self._set_aside.append((target, aside))
+        undo = partial(bring_back, target.real, aside, target.write.base or b"", target.mode, link)
+        self._undo.append((target.path, undo))
+        if not link and content_of(aside) != target.write.base:
+            raise StaleFileError(target.write.path)  # somebody wrote to it just now: it is brought back
+
+
+def _remove(path: str, target: _Target) -> None:
+    os.unlink(path)
 
 
 def _content(target: _Target) -> bytes:
     assert target.write.content is not None, "deletions are not written"
     return target.write.content
-
-
-def _name_beside(path: str) -> str:
-    return os.path.join(os.path.dirname(path), f"{_temporary(os.getpid())}{secrets.token_hex(8)}.tmp")
-
-
-def _temporary(pid: int) -> str:
-    """How the names of files begin that this process puts beside others for a moment."""
-    return f".agent-ls-{pid}-"
-
-
-def _write_new(path: str, content: bytes, mode: int | None, like: str | None) -> None:
-    """A file that must not exist yet, on disk when this returns; owner and attributes as of the file `like`."""
-    created_mode = 0o666 if mode is None else 0o600  # private until it has the bits that it is to have
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, created_mode)
-    with open(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        if like:
-            _copy_attributes(like, path)
-        if mode is not None:
-            os.chmod(path, mode)
-        os.fsync(file.fileno())
-
-
-def _copy_attributes(source: str, path: str) -> None:
-    """Owner, ACL and extended attributes as far as the system lets us (SEMANTICS 9.4), but not the times."""
-    facts = os.stat(source)
-    with suppress(OSError, AttributeError):
-        os.chown(path, facts.st_uid, facts.st_gid)
-    with suppress(OSError):
-        shutil.copystat(source, path)
-    os.utime(path)
-
-
-def _rename_to_new(temporary: str, target: _Target) -> None:
-    """Gives the temporary file its name, unless somebody took the name just now."""
-    try:
-        os.link(temporary, target.real, follow_symlinks=False)  # a rename would overwrite
-    except FileExistsError as error:
-        raise StaleFileError(target.write.path, "it exists already") from error
-    except OSError:  # a file system without hard links
-        os.rename(temporary, target.real)
-    else:
-        os.unlink(temporary)
-
-
-def _overwrite(path: str, content: bytes) -> None:
-    with open(os.open(path, os.O_WRONLY | _BINARY), "wb") as file:
-        file.write(content)
-        file.truncate()
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _restore(path: str, content: bytes, facts: os.stat_result) -> None:
-    temporary = _name_beside(path)
-    try:
-        _write_new(temporary, content, _permissions(facts), like=path)
-        os.utime(temporary, ns=(facts.st_atime_ns, facts.st_mtime_ns))
-        os.replace(temporary, path)
-    except OSError:
-        _unlink_if_there(temporary)
-        raise
-
-
-def _restore_in_place(path: str, content: bytes, facts: os.stat_result) -> None:
-    _overwrite(path, content)
-    with suppress(OSError):  # only the owner may do this, and he need not be the one who may write
-        os.chmod(path, _permissions(facts))
-        os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
-
-
-def _unlink_if_there(path: str) -> None:
-    with suppress(FileNotFoundError):
-        os.unlink(path)
-
-
-def _remove_if_empty(folder: str) -> None:
-    if not os.listdir(folder):
-        os.rmdir(folder)
-
-
-def _sync_folder(folder: str) -> None:
-    """So that the renames survive a loss of power; not every file system can."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 # --- saying what went wrong -----------------------------------------------------------------------------------

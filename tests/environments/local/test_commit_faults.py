@@ -1,0 +1,63 @@
+"""Something goes wrong at each operation of a commit of many files: the tree is as before or after, never between."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.req("T4", "X9")
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[dict[str, Any]]:
+    command = [sys.executable, "-m", "tests.support.commit_faults"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_commit_when_any_operation_fails_then_the_tree_is_as_before_and_the_error_says_why(
+    runs: list[dict[str, Any]],
+) -> None:
+    said = {
+        "disk full": "no space left",
+        "permission": "permission denied",
+    }
+    failed = [run for run in runs if run["fault"] in said]
+    assert sum(run["tree"] == "before" for run in failed) > 40, (
+        "there are about thirty operations that matter"
+    )
+    for run in failed:
+        assert run["tree"] in ("before", "after"), run
+        assert bool(run["error"]) == (run["tree"] == "before"), run
+        assert not run["error"] or said[run["fault"]] in run["error"].lower(), run
+        assert run["unrestored"] == [], run
+
+
+def test_commit_when_a_file_is_touched_in_between_then_the_others_are_all_as_before_or_all_as_after(
+    runs: list[dict[str, Any]],
+) -> None:
+    touched = [run for run in runs if run["touched"]]
+    assert len({run["fault"] for run in touched}) == 16
+    for run in touched:
+        assert run["tree"] in ("before", "after"), run
+        assert bool(run["error"]) == (run["tree"] == "before"), run
+        assert run["outside"], "nothing was written through a link that took the place of a file"
+        name = run["fault"].split()[0]
+        assert not run["error"] or name.split("/")[0] in run["error"], "the error says which"
+
+
+def test_commit_when_a_file_is_touched_in_between_then_what_somebody_made_of_it_is_left_alone(
+    runs: list[dict[str, Any]],
+) -> None:
+    made = {"edited": "mine\n", "link": "link", "folder": "folder"}
+    lost = [
+        run
+        for run in runs
+        if (kind := run["fault"].split()[-1]) in made and run["happened"] and run["touched"] != made[kind]
+    ]
+    # Between the last look at a file and the rename over it there is no system call that could do both.
+    assert all(run["fault"].startswith("changed.txt") for run in lost) and len(lost) <= 2, lost

@@ -1,0 +1,202 @@
+"""A commit of many files, and something that goes wrong at each of its operations on files.
+
+python -m tests.support.commit_faults, a process of its own, because what goes wrong is an audit hook of the
+interpreter: it sees each operation (opening, renaming, linking, removing, making folders, changing modes and times)
+before the system does, and may refuse it, or do something to the tree first. One line of JSON for each run. What no
+hook sees (the bytes of a write or a flush) is the business of tests/environments/local/test_commit.py, by a limit of
+the system.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agent_ls.environments.base import FileWrite
+from agent_ls.environments.errors import EnvError
+from agent_ls.environments.local.commit import commit
+
+Tree = dict[str, tuple[object, ...]]
+
+EVENTS = frozenset(
+    "open os.rename os.link os.remove os.mkdir os.rmdir os.chmod os.chown os.utime os.listdir".split()
+)
+
+WRITES = (
+    FileWrite("changed.txt", b"new\n", b"old\n"),
+    FileWrite("linked.txt", b"new\n", b"old\n"),
+    FileWrite("twin.txt", b"new\n", b"old\n"),
+    FileWrite("made/deep/new.txt", b"made\n", None),
+    FileWrite("moved.txt", b"moved\n", None, "source.sh"),
+    FileWrite("source.sh", None, b"moved\n"),
+    FileWrite("gone.txt", None, b"old\n"),
+)
+"""An update, one through a link, one of a file with two names, a new file in new folders, a move, a deletion."""
+
+
+def build(folder: Path) -> None:
+    for name in ("changed.txt", "real.txt", "twin.txt", "gone.txt"):
+        (folder / name).write_bytes(b"old\n")
+    (folder / "linked.txt").symlink_to("real.txt")
+    os.link(folder / "twin.txt", folder / "brother.txt")
+    (folder / "source.sh").write_bytes(b"moved\n")
+    (folder / "source.sh").chmod(0o755)
+
+
+def tree(folder: Path) -> Tree:
+    """Everything but times."""
+    found: Tree = {}
+    for path in sorted(folder.rglob("*")):
+        name, mode = str(path.relative_to(folder)), path.lstat().st_mode
+        if path.is_symlink():
+            found[name] = ("link", os.readlink(path))
+        elif path.is_dir():
+            found[name] = ("folder", mode)
+        else:
+            found[name] = ("file", mode, path.stat().st_nlink, path.read_bytes().decode())
+    return found
+
+
+@dataclass
+class Fault:
+    """Happens at the event number `at` of those in `folder`; `seen` counts them."""
+
+    folder: str
+    at: int
+    happen: Callable[[], None]
+    seen: int = 0
+    is_on: bool = True
+
+
+_fault: Fault | None = None
+
+
+def _hook(event: str, arguments: tuple[Any, ...]) -> None:
+    fault = _fault
+    if fault is None or not fault.is_on or event not in EVENTS:
+        return
+    if not any(isinstance(it, str) and it.startswith(fault.folder) for it in arguments):
+        return
+    fault.seen += 1
+    if fault.seen == fault.at + 1:
+        fault.is_on = False
+        fault.happen()
+
+
+def _refuse(error: int) -> Callable[[Path], None]:
+    def happen(folder: Path) -> None:
+        raise OSError(error, os.strerror(error))
+
+    return happen
+
+
+def _intrude(name: str, what: str) -> Callable[[Path], None]:
+    """Somebody else does something to one of the files."""
+
+    def happen(folder: Path) -> None:
+        path = folder / name
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if what == "edited":
+            path.write_bytes(b"mine\n")
+        elif what == "link":
+            path.symlink_to(folder.parent / "outside.txt")
+        elif what == "folder":
+            path.mkdir()
+
+    return happen
+
+
+FAULTS: dict[str, tuple[str, Callable[[Path], None]]] = {
+    "disk full": ("", _refuse(errno.ENOSPC)),
+    "permission": ("", _refuse(errno.EACCES)),
+    **{
+        f"{name} {what}": (name, _intrude(name, what))
+        for name in ("changed.txt", "twin.txt", "made/deep/new.txt", "gone.txt")
+        for what in ("vanished", "edited", "link", "folder")
+    },
+}
+"""By name: the file that somebody touched, "" for none, and what happens."""
+
+
+def runs() -> Iterator[dict[str, Any]]:
+    """Each fault at each operation, until the commit has no more of them."""
+    global _fault
+    sys.addaudithook(_hook)
+    with tempfile.TemporaryDirectory() as name:
+        top = Path(name)
+        before, after = _both_ends(top)
+        for fault, (touched, happen) in FAULTS.items():
+            at, is_over = 0, False
+            while not is_over:
+                folder = top / "tree"
+                (top / "outside.txt").write_bytes(b"outside\n")
+                folder.mkdir()
+                build(folder)
+                _fault = Fault(str(folder), at, lambda happen=happen, folder=folder: happen(folder))  # type: ignore[misc]
+                error: EnvError | None = None
+                try:
+                    commit(WRITES, lambda path, folder=folder: str(folder / path))  # type: ignore[misc]
+                except EnvError as raised:
+                    error = raised
+                is_over, _fault = _fault.is_on, None
+                yield {
+                    "fault": fault,
+                    "at": at,
+                    "happened": not is_over,
+                    "error": str(error) if error else "",
+                    "unrestored": list(getattr(error, "unrestored", ())),
+                    "tree": _compared(tree(folder), before, after, touched),
+                    "outside": (top / "outside.txt").read_bytes() == b"outside\n",
+                    "touched": _touched(folder / touched) if touched else "",
+                }
+                shutil.rmtree(folder)
+                at += 1
+
+
+def _both_ends(top: Path) -> tuple[Tree, Tree]:
+    folder = top / "tree"
+    folder.mkdir()
+    build(folder)
+    before = tree(folder)
+    commit(WRITES, lambda path: str(folder / path))
+    after = tree(folder)
+    shutil.rmtree(folder)
+    return before, after
+
+
+def _compared(now: Tree, before: Tree, after: Tree, touched: str) -> str:
+    """What the tree is, apart from what somebody else made of one file."""
+    aside = {touched, "brother.txt" if touched == "twin.txt" else ""}
+    parents = {str(parent) for parent in Path(touched).parents} if touched else set()
+
+    def of(tree: Tree) -> Tree:
+        return {name: facts for name, facts in tree.items() if name not in aside | parents}
+
+    if of(now) == of(before):
+        return "before"
+    return "after" if of(now) == of(after) else f"between: {sorted(now.items())}"
+
+
+def _touched(path: Path) -> str:
+    if path.is_symlink():
+        return "link"
+    if path.is_dir():
+        return "folder"
+    return path.read_bytes().decode() if path.exists() else "vanished"
+
+
+if __name__ == "__main__":
+    for run in runs():
+        sys.stdout.write(f"{json.dumps(run)}\n")
