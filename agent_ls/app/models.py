@@ -6,9 +6,10 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-from agent_ls.app.choice import Choice
+from agent_ls.app.choice import Choice, remember, remembered
 from agent_ls.app.errors import BadChoiceError
 from agent_ls.app.settings import Settings
 from agent_ls.environments.local.environ import without_secrets
@@ -22,7 +23,6 @@ from agent_ls.profiles.family import ModelFacts
 from agent_ls.tools.base import Tool
 
 WALKTHROUGH = "walkthrough"
-NO_CHOICE = Choice()
 
 _PROVIDER_NAMES = {
     "anthropic": "Anthropic",
@@ -69,7 +69,8 @@ class ProviderChoice:
 class ModelChoice:
     """A model of the catalogue. Prices are US dollars per million tokens; None is "not known".
 
-    `is_default`: it is the one that a session gets when only its provider is chosen.
+    `is_default`: it is the one that a session gets when only its provider is chosen. `address` is where a server
+    without a key has just named it, "" for any other.
     """
 
     provider: str
@@ -82,6 +83,7 @@ class ModelChoice:
     max_output_tokens: int | None = None
     input_price: float | None = None
     output_price: float | None = None
+    address: str = ""
 
 
 class Models:
@@ -95,7 +97,7 @@ class Models:
         settings: Settings,
         credentials: Credentials,
         adapters: Mapping[str, ProviderAdapter],
-        chosen: Choice = NO_CHOICE,
+        state_dir: Path | None = None,
         tools: Sequence[Tool[Any]] = (),
     ) -> None:
         self._settings = settings
@@ -103,7 +105,9 @@ class Models:
         self._own = adapters
         self._tools = tools
         self._endpoints = {name: entry.endpoint() for name, entry in settings.providers.items()}
-        self._chosen = chosen
+        self._state_dir = state_dir
+        self._chosen = remembered(state_dir)
+        self._told: dict[tuple[str, str], int] = {}
         self._sizes = {name: entry.context_tokens for name, entry in settings.providers.items()}
         self.client = build_client(credentials, self._endpoints, adapters)
         self.child_environ = without_secrets(os.environ, credentials.known_secrets())
@@ -198,16 +202,32 @@ class Models:
         from agent_ls.app.reachable import look_around  # an editor asks for this when its picker opens
 
         found = await look_around(self._credentials, self._endpoints)
+        self._told = {
+            (reached.provider, model.id): model.context_window_tokens or 0
+            for reached in found
+            for model in reached.models
+        }
         return tuple(
             replace(
                 _choice(reached.provider, model.id, self._default(reached.provider)),
                 name=model.display_name or model.id,
                 context_tokens=model.context_window_tokens,
                 max_output_tokens=model.max_output_tokens,
+                address=reached.address,
             )
             for reached in found
             for model in reached.models
         )
+
+    def remember(self, provider: str, model: str) -> None:
+        """New sessions begin with it where nothing else is named, after this process too. Blocks.
+
+        Raises:
+            AppError: it cannot be written.
+        """
+        choice = Choice(provider, model, self._told.get((provider, model), 0))
+        remember(choice, self._state_dir)
+        self._chosen = choice
 
     def _default(self, provider: str) -> str:
         return self.choose(provider, None)[1] or default_model(provider)

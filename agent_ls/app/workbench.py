@@ -21,7 +21,6 @@ from anyio.abc import TaskGroup, TaskStatus
 from agent_ls.app.approver import PolicyApprover
 from agent_ls.app.archive import Archive
 from agent_ls.app.bounds import PathBounds, places_of
-from agent_ls.app.choice import remembered
 from agent_ls.app.clock import SystemClock
 from agent_ls.app.errors import (
     BadChoiceError,
@@ -106,7 +105,7 @@ class Workbench:
         pause = partial(self._clock.sleep, settings.walkthrough_pause_ms / 1000)
         own = {WALKTHROUGH: WalkthroughAdapter(pause), **(adapters or {})}
         chosen = state_dir or (Path(folder) if (folder := os.environ.get(STATE_VARIABLE)) else None)
-        self.models = Models(settings, credentials, own, remembered(chosen), tools)
+        self.models = Models(settings, credentials, own, chosen, tools)
         self._environment = environment
         self.mentions = Mentions(self._run_beside, self._clock)
         self.review = ReviewDesk(self._maybe_audience, clock=self._clock, start=self._run_beside)

@@ -226,4 +226,12 @@ async def test_servers_without_a_key_are_looked_for_only_when_the_picker_asks(fo
             found = await editor.client.request("agent/models", {"look": True})
             (model,) = [model for model in found["models"] if model["provider"] == "vllm"]
             assert (model["id"], model["contextTokens"], model["isDefault"]) == ("qwen", 32_768, False)
+            assert model["address"] == local.base_url
             assert len(local.requests) == 1
+            session_id = await editor.new_session()
+            chosen = {"sessionId": session_id, "provider": "vllm", "model": "qwen", "remember": True}
+            await editor.client.request("agent/configure", {**chosen, "clientKey": new_key()})
+            assert (await editor.client.request("agent/models"))["defaultProvider"] == "vllm"
+        async with editing(folder, "http://127.0.0.1:9", VLLM_BASE_URL=local.base_url) as (editor, _):
+            session = (await editor.client.request("agent/newSession", {"clientKey": new_key()}))["session"]
+            assert (session["provider"], session["model"]) == ("vllm", "qwen")

@@ -167,6 +167,8 @@ def test_proposals_are_decided_first_and_sessions_are_kept_as_things(tmp_path: P
         "It is tidy.",
         [edit("[name for name in stock]", "list(stock)")],
         "As you like.",
+        [edit("str(len(stock))", "str(len(stock))\n    # the first\n    # the second")],
+        "Half of it, then.",
         "Now it has its unit.",
     ]
     with AnthropicServer(script, key=KEY) as server:
@@ -184,7 +186,8 @@ def test_proposals_are_decided_first_and_sessions_are_kept_as_things(tmp_path: P
         bodies = [ANTHROPIC.said(request.body) for request in server.requests]
 
     assert "As you like." not in str(bodies[4]) and "refused" in bodies[4][-1][1]
-    assert "the unit is missing" in str(bodies[5])
+    assert "the unit is missing" in str(bodies[7])
+    assert "the second" not in (project / "stock.py").read_text()
     told = (project / "told.md").read_text()
     assert "Tidy the names." in told and "As you like." in told
 

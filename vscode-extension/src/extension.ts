@@ -112,6 +112,7 @@ export function activate(extension: vscode.ExtensionContext): void {
     new Notifier(sessions, store, picker, () => panel.isVisible),
     registerCommands({ ctx, panel, review, terminals, library, picker, actions, keys }),
   );
+  extension.subscriptions.push(vscode.workspace.onDidGrantWorkspaceTrust(() => { sessions.forgetNotices(); }));
   if (remembered.isUnfinished) remembered.reopen();
 }
 

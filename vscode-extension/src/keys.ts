@@ -86,9 +86,7 @@ export class Keys implements vscode.Disposable {
       this.hasExplained = false;
       return;
     }
-    const text =
-      `agent-ls has no API key of ${provider.name} yet. Store one in this editor, set ${provider.keyVariable} where you start it, ` +
-      "choose another model, or try everything with a scripted one first.";
+    const text = `agent-ls has no API key of ${provider.name} yet. Enter one, or try everything with a scripted model first.`;
     const set = "Set API Key…", demo = "Try the Walkthrough Session";
     const answer = await vscode.window.showInformationMessage(text, set, demo);
     if (answer === set) await this.set();

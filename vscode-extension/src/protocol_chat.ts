@@ -99,6 +99,8 @@ export interface ModelInfo {
   readonly inputPrice?: number | null;
   readonly outputPrice?: number | null;
   readonly images: boolean;
+  /** Where a server without a key has just named it. */
+  readonly address?: string | null;
 }
 
 export interface ModelsResult {

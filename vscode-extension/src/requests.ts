@@ -14,11 +14,13 @@ type Change = Keyed & OfSession;
 /** A selector of hunks: exactly one. */
 export type ReviewSelector = { readonly hunkIds: readonly string[] } | { readonly uri: string };
 
-/** `confirm`: undo edited hunks as well. `replacement`: kept in place of the new lines of the one hunk named. */
+/** `confirm`: undo edited hunks as well. With one hunk: `lines` [first, last) of its new lines alone, and `replacement`,
+ * which is kept in their place. */
 export type Review = ReviewSelector & {
   readonly verdict: Verdict;
   readonly comment?: string;
   readonly confirm?: boolean;
+  readonly lines?: readonly [number, number];
   readonly replacement?: string;
 };
 
@@ -57,7 +59,7 @@ export interface Requests {
   "agent/interrupt": { params: Change & { readonly thenSubmit?: readonly InputPart[] }; result: Empty };
   "agent/abort": { params: Change; result: Empty };
   "agent/configure": {
-    params: Change & Configuration;
+    params: Change & Configuration & { readonly remember?: boolean };
     result: { readonly session: SessionInfo; readonly appliesFrom: "now" | "nextCall" | "nextTurn" };
   };
   "agent/approve": {
@@ -66,7 +68,7 @@ export interface Requests {
   };
   "agent/history": { params: OfSession & { readonly before?: number; readonly limit?: number }; result: HistoryResult };
   "agent/queue": { params: Change & QueueChange; result: Empty };
-  "agent/models": { params: Empty; result: ModelsResult };
+  "agent/models": { params: { readonly look?: boolean }; result: ModelsResult };
   "agent/commands": { params: Partial<OfSession>; result: { readonly commands: readonly CommandInfo[] } };
   "agent/complete": { params: CompleteParams; result: { readonly items: readonly Completion[] } };
   "agent/review": { params: Keyed & Review; result: ReviewResult };

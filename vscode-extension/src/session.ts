@@ -55,6 +55,12 @@ export class Sessions {
     this.tell({ ...(this.current !== undefined && { sessionId: this.current }) });
   }
 
+  /** What was said before there was a session holds no more. */
+  forgetNotices(): void {
+    this.nowhere.items = [];
+    this.tell({ switched: true });
+  }
+
   /** A message of the server. */
   onEvent(event: AgentEvent): void {
     const live = this.live.get(event.sessionId);
@@ -106,7 +112,11 @@ export class Sessions {
     const wanted = { ...this.around.configuration(), ...configuration };
     const params = { clientKey: this.around.newKey(), workspaceFolder: folder, ...wanted, ...this.chosen };
     const made = await this.ask("agent/newSession", params);
-    return made !== undefined && this.open(made.session.id);
+    if (!made || !(await this.open(made.session.id))) return false;
+    const { provider, model } = this.chosen;
+    this.chosen = {};
+    if (provider !== undefined && model !== undefined) await this.offered("agent/configure", { sessionId: made.session.id, clientKey: this.around.newKey(), provider, model, remember: true });
+    return true;
   }
 
   /** Subscribes anew, after the server went away. */
@@ -148,7 +158,7 @@ export class Sessions {
       this.tell({});
       return;
     }
-    const answer = await this.ofCurrent("agent/configure", (change) => ({ ...change, ...configuration }));
+    const answer = await this.ofCurrent("agent/configure", (change) => ({ ...change, ...configuration, ...(configuration.model !== undefined && { remember: true }) }));
     if (!answer) return;
     const { snapshot } = this;
     snapshot.session = { ...snapshot.session, ...answer.session };

@@ -40,6 +40,7 @@ async def models(context: Context, params: wire.Models) -> wire.ModelsResult:
                 input_price=model.input_price,
                 output_price=model.output_price,
                 images=model.images,
+                address=model.address or None,
             )
             for model in listed.values()
         ),

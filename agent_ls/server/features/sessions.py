@@ -161,7 +161,12 @@ async def configure(context: Context, params: wire.Configure) -> wire.ConfigureR
         mode=params.mode,
         review=params.review,
     )
-    return wire.ConfigureResult(session=context.session_info(live), applies_from=applies_from)
+    session = context.session_info(live)
+    if params.remember:
+        # While a turn runs the session still tells of the one before.
+        provider, model = params.provider or session.provider, params.model or session.model
+        await anyio.to_thread.run_sync(context.bench.models.remember, provider, model)
+    return wire.ConfigureResult(session=session, applies_from=applies_from)
 
 
 async def abort(context: Context, params: wire.Abort) -> wire.Empty:

@@ -44,7 +44,10 @@ class ProviderInfo(Wire):
 
 
 class ModelInfo(Wire):
-    """Prices are US dollars per million tokens. `isDefault`: used where only the provider is chosen."""
+    """Prices are US dollars per million tokens. `isDefault`: used where only the provider is chosen.
+
+    `address`: of a server without a key that has named this model just now.
+    """
 
     provider: str
     id: str
@@ -56,6 +59,7 @@ class ModelInfo(Wire):
     input_price: float | None = None
     output_price: float | None = None
     images: bool
+    address: str | None = None
 
 
 class ModelsResult(Wire):

@@ -114,6 +114,8 @@ class Abort(Params):
 
 
 class Configure(Params):
+    """`remember`: the provider and model are those of new sessions too, where nothing else is named."""
+
     method: ClassVar[str] = "agent/configure"
     session_id: str
     client_key: str
@@ -122,6 +124,7 @@ class Configure(Params):
     effort: str | None = None
     mode: Mode | None = None
     review: ReviewSetting | None = None
+    remember: bool = False
 
 
 class ConfigureResult(Wire):

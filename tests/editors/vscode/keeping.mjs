@@ -8,7 +8,7 @@ const accepted = "    return sum(stock.values())";
 await play(async (actor) => {
   await actor.workbench.openFile("stock.py");
   await actor.workbench.runCommand("agent-ls: New Session");
-  for (const part of [accept, reject, problem, rename, fork, exported, removed]) await part(actor);
+  for (const part of [accept, reject, lines, problem, rename, fork, exported, removed]) await part(actor);
 });
 
 /** By the diff editor, as a whole. */
@@ -38,6 +38,27 @@ async function reject(actor) {
   await actor.isIdle();
   assert.match(await workbench.text("stock.py"), /\[name for name in stock\]/);
   await actor.step("rejected");
+}
+
+/** Some of the lines, where they stand as if they were made. */
+async function lines(actor) {
+  const { workbench, page } = actor;
+  await actor.say("Say two things.");
+  await actor.lens("agent 1/1", "Compare").click();
+  const proposed = page.locator(".monaco-diff-editor .modified-in-monaco-diff-editor");
+  await proposed.getByText("# the second").first().waitFor();
+  await workbench.eval((vscode) => {
+    const editor = vscode.window.visibleTextEditors.find(({ document }) => document.uri.scheme === "agent-ls-proposed");
+    const line = editor.document.getText().split("\n").findIndex((text) => text.includes("# the first"));
+    editor.selection = new vscode.Selection(line, 4, line, 9);
+  });
+  await page.keyboard.press("Control+Alt+k");
+  await actor.until(async () => (await workbench.text("stock.py")).includes("# the first"), "the line that was kept");
+  assert.doesNotMatch(await workbench.text("stock.py"), /the second/);
+  await actor.step("a line is kept");
+  await page.locator(".editor-actions a[aria-label*='Reject All Proposals']").first().click();
+  await (await actor.chat()).getByText("Half of it, then.").first().waitFor();
+  await actor.isIdle();
 }
 
 async function problem(actor) {

@@ -13,6 +13,7 @@ await play(async (actor) => {
 
   await workbench.runCommand("Workspaces: Manage Workspace Trust");
   await page.locator(".workspace-trust-editor").getByRole("button", { name: "Trust", exact: true }).click();
+  await chat.getByText("This folder is not trusted").waitFor({ state: "hidden" });
   await step("trusted");
   await workbench.runCommand("View: Close All Editors");
   await workbench.runCommand("agent-ls: First Steps");

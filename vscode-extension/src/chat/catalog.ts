@@ -10,8 +10,8 @@ export class Catalog {
   }
 
   /** Always asked anew: keys come and go. Null: the server does not tell. */
-  async models(): Promise<ModelsResult | null> {
-    return (await this.sessions.offered("agent/models", {})) ?? null;
+  async models(look: boolean): Promise<ModelsResult | null> {
+    return (await this.sessions.offered("agent/models", look ? { look } : {})) ?? null;
   }
 
   commands(): Promise<readonly CommandInfo[]> {

@@ -47,7 +47,7 @@ export class Inbox {
         return attachment && { type: "attach", attachment };
       }
       case "models":
-        return { type: "models", models: await this.catalog.models() };
+        return { type: "models", models: await this.catalog.models(message.look) };
       case "stop":
         await sessions.interrupt();
         break;

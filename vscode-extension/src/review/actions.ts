@@ -4,7 +4,7 @@ import type { Hunk } from "../items";
 import type { Verdict } from "../protocol";
 import type { ReviewSelector } from "../requests";
 import type { Sessions } from "../session";
-import { all, at, next, ofFile } from "./model";
+import { all, at, next, ofFile, selected } from "./model";
 import type { ReviewStore } from "./store";
 import { fileOfSide, inProposed } from "./texts";
 import { type Node, hunksOf } from "./tree_model";
@@ -58,6 +58,24 @@ export class ReviewActions {
     }
   }
 
+  /** The selected lines alone: of each change those that are among them. */
+  async judgeSelection(verdict: Verdict): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    if (!editor) return;
+    const { start, end } = editor.selection;
+    const last = end.character === 0 && end.line > start.line ? end.line : end.line + 1;
+    const side = fileOfSide(editor.document.uri);
+    const placed = side === undefined ? this.store.of(editor.document).map((hunk) => ({ hunk, first: hunk.first, last: hunk.last })) : inProposed(ofFile(this.store.hunks, side));
+    const { whole, parts } = selected(placed, start.line, last);
+    if (whole.length + parts.length === 0) tell("no change of the agent is among these lines");
+    if (whole.length > 0) await this.judge(whole.map(({ id }) => id), verdict);
+    for (const { hunk, lines } of parts) {
+      // In the file stand the lines that a proposal would replace, not its own.
+      if (hunk.state === "proposed" && side === undefined) tell("compare it to choose lines of what is proposed");
+      else await this.judge([hunk.id], verdict, { lines });
+    }
+  }
+
   async judgeFile(verdict: Verdict): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     const uri = editor && this.store.fileOf(editor.document);
@@ -69,12 +87,11 @@ export class ReviewActions {
   }
 
   /** True when it was sent; what changed comes as events. */
-  async judge(hunkIds: readonly string[], verdict: Verdict, comment?: string): Promise<boolean> {
+  async judge(hunkIds: readonly string[], verdict: Verdict, more: { readonly comment?: string; readonly lines?: readonly [number, number] } = {}): Promise<boolean> {
     const edited = verdict === "undo" ? this.store.byIds(hunkIds).filter((hunk) => hunk.state === "edited") : [];
     if (hunkIds.length === 0 || !(await mayUndo(edited))) return false;
     const which: ReviewSelector = { hunkIds };
-    const more = { ...(edited.length > 0 && { confirm: true }), ...(comment !== undefined && { comment }) };
-    return (await this.sessions.review({ ...which, verdict, ...more })) !== undefined;
+    return (await this.sessions.review({ ...which, verdict, ...more, ...(edited.length > 0 && { confirm: true }) })) !== undefined;
   }
 
   /** To the next change, through this file and on to the others. */

@@ -47,6 +47,8 @@ export class ReviewFace implements vscode.Disposable {
     this.commands = {
       keepHunk: judge("keep"),
       undoHunk: judge("undo"),
+      keepSelection: () => actions.judgeSelection("keep"),
+      undoSelection: () => actions.judgeSelection("undo"),
       keepNode: judge("keep"),
       undoNode: judge("undo"),
       acceptNode: judge("keep"),

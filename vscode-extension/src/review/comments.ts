@@ -47,7 +47,7 @@ export class HunkComments implements vscode.CommentingRangeProvider, vscode.Disp
   /** Keeps or undoes the hunk, and tells the model why with its next call. */
   async judge(verdict: Verdict, { thread, text }: vscode.CommentReply): Promise<void> {
     const hunk = this.of(thread);
-    if (hunk && (await this.actions.judge([hunk.id], verdict, text.trim()))) thread.dispose();
+    if (hunk && (await this.actions.judge([hunk.id], verdict, { comment: text.trim() }))) thread.dispose();
   }
 
   /** Leaves the hunk as it is and asks for another version of it. */

@@ -94,6 +94,22 @@ export function at(inOrder: readonly Hunk[], line: number): Hunk | undefined {
   return inOrder.find((hunk) => line >= hunk.first && line < Math.max(hunk.last, hunk.first + 1));
 }
 
+/** What a selection of lines means: hunks that are in it as a whole, and lines of the others, [first, last) of the hunk. */
+export interface Selected {
+  readonly whole: readonly Hunk[];
+  readonly parts: readonly { readonly hunk: Hunk; readonly lines: readonly [number, number] }[];
+}
+
+/** `placed`: where the new lines of each hunk stand. Lines count from 0, `last` is the one after the last. */
+export function selected(placed: readonly { readonly hunk: Hunk; readonly first: number; readonly last: number }[], first: number, last: number): Selected {
+  const among = placed.filter((each) => (each.first === each.last ? first <= each.first && each.first < last : first < each.last && each.first < last));
+  const isWhole = (each: (typeof placed)[number]) => first <= each.first && each.last <= last;
+  return {
+    whole: among.filter(isWhole).map(({ hunk }) => hunk),
+    parts: among.filter((each) => !isWhole(each)).map((each) => ({ hunk: each.hunk, lines: [Math.max(first, each.first) - each.first, Math.min(last, each.last) - each.first] })),
+  };
+}
+
 export interface Place {
   readonly uri: string;
   readonly hunk: Hunk;

@@ -7,7 +7,7 @@ import type { Read, Source, Told } from "./follower";
 import { OutputView } from "./view";
 
 const KEY = "agentLs.terminals";
-const NAME_CHARS = 40;
+const NAME_CHARS = 24; // with how it ended behind it, it is still read in the list of terminals
 
 interface Shown {
   readonly view: OutputView;
@@ -25,6 +25,12 @@ function ending({ result }: ToolItem): string | undefined {
   if (!result) return undefined;
   const how = typeof result.exitCode === "number" ? `exit ${result.exitCode}` : result.summary;
   return `${how}, ${(result.durationMs / 1000).toFixed(1)} s`;
+}
+
+/** Its icon says that it is the agent's. */
+function nameOf(command: string): string {
+  const line = command.split("\n")[0] ?? "";
+  return line.length > NAME_CHARS ? `${line.slice(0, NAME_CHARS - 1)}…` : line;
 }
 
 export class Terminals implements vscode.Disposable {
@@ -86,7 +92,7 @@ export class Terminals implements vscode.Disposable {
     const sessionId = this.sessions.currentId ?? "";
     const find = () => (this.sessions.currentId === sessionId ? this.sessions.snapshot.calls.get(callId) : undefined);
     const title = this.terminalOf(item)?.title ?? item.summary;
-    const view = new OutputView(`agent: ${title.split("\n")[0]?.slice(0, NAME_CHARS) ?? ""}`, title, this.source(sessionId, find), () => { this.stop(find()); });
+    const view = new OutputView(nameOf(title), title, this.source(sessionId, find), () => { this.stop(find()); });
     const iconPath = new vscode.ThemeIcon("comment-discussion");
     const terminal = vscode.window.createTerminal({ name: view.name, pty: view, iconPath, isTransient: true });
     const shown = { view, terminal, sessionId };

@@ -166,6 +166,7 @@ export type FromView =
   | { readonly type: "earlier"; readonly before: number }
   | { readonly type: "later"; readonly after: number }
   | { readonly type: "end" }
-  | { readonly type: "models" }
+  /** `look`: servers of the user's own are looked for as well. */
+  | { readonly type: "models"; readonly look: boolean }
   | { readonly type: "configure"; readonly configuration: Configuration }
   | { readonly type: "command"; readonly command: HostCommand };

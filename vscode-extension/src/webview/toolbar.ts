@@ -28,9 +28,10 @@ export function modelEntries({ models, providers }: ModelsResult, words: string,
   const fitting = models.filter(({ provider, id, name }) => wanted.every((word) => `${provider} ${known.get(provider)?.name ?? ""} ${id} ${name}`.toLowerCase().includes(word)));
   const hasKey = (provider: string) => known.get(provider)?.hasKey ?? true;
   const inOrder = [...fitting].sort((a, b) => Number(hasKey(b.provider)) - Number(hasKey(a.provider)));
-  return inOrder.map(({ provider, id, name, contextTokens, inputPrice, outputPrice }) => {
+  return inOrder.map(({ provider, id, name, contextTokens, inputPrice, outputPrice, address }) => {
     const facts = [known.get(provider)?.name ?? provider];
     if (!hasKey(provider)) facts.push(`needs ${known.get(provider)?.keyVariable ?? "a key"}`);
+    if (typeof address === "string") facts.push(address);
     if (typeof contextTokens === "number") facts.push(short(contextTokens));
     if (typeof inputPrice === "number" && typeof outputPrice === "number") facts.push(`$${inputPrice}/$${outputPrice}`);
     return {
@@ -82,7 +83,7 @@ export class Toolbar {
     this.showEfforts(session);
     this.showUsage(session.usage);
     // A session has a server: it is asked what it has.
-    if (isNew && session.id !== "") this.send({ type: "models" });
+    if (isNew && session.id !== "") this.send({ type: "models", look: false });
   }
 
   /** What the server has to choose from; null: it does not tell, so the editor asks in its own way. */
@@ -102,7 +103,7 @@ export class Toolbar {
     this.filter.value = "";
     this.filter.focus();
     if (this.models) this.list();
-    this.send({ type: "models" });
+    this.send({ type: "models", look: true });
   }
 
   private onKey(event: KeyboardEvent): void {

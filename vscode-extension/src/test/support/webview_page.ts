@@ -13,6 +13,7 @@ export class WebviewPage {
   readonly drafts: Extract<FromView, { type: "draft" }>[] = [];
   drawn = 0;
   modelsAsked = 0;
+  modelsLooked = 0;
   readonly dom: JSDOM;
   readonly document: Document;
   state: unknown;
@@ -40,7 +41,10 @@ export class WebviewPage {
 
   private take(message: FromView): void {
     if (message.type === "drawn") this.drawn += 1;
-    else if (message.type === "models") this.modelsAsked += 1;
+    else if (message.type === "models") {
+      this.modelsAsked += 1;
+      if (message.look) this.modelsLooked += 1;
+    }
     else if (message.type === "draft") this.drafts.push(message);
     else this.sent.push(message);
   }

@@ -186,12 +186,13 @@ test("a model is found by typing, one without a key says so, and efforts are tho
   page.show(s);
   const providers = [{ id: "anthropic", name: "Anthropic", hasKey: true, keyVariable: "A" }, { id: "openai", name: "OpenAI", hasKey: false, keyVariable: "OPENAI_API_KEY" }];
   const model = (provider: string, id: string, efforts: string[]) => ({ provider, id, name: id.toUpperCase(), efforts, isDefault: false, images: true });
-  const models = { providers, models: [model("openai", "wide", ["low"]), model("anthropic", "claude-x", ["low", "high"])] };
+  const models = { providers, models: [model("openai", "wide", ["low"]), { ...model("ollama", "qwen", []), address: "http://127.0.0.1:11434" }, model("anthropic", "claude-x", ["low", "high"])] };
   page.receive({ type: "models", models });
   assert.deepEqual([...page.find("select[aria-label=Effort]").querySelectorAll("option")].map(({ value }) => value), ["", "low", "high"]);
   page.button("CLAUDE-X").click();
+  assert.equal(page.modelsLooked, 1, "servers of the user's own are looked for once he chooses");
   const rows = () => [...page.document.querySelectorAll(".picker li")].map((each) => each.textContent);
-  assert.deepEqual(rows(), ["CLAUDE-XAnthropic", "WIDEOpenAI · needs OPENAI_API_KEY"]);
+  assert.deepEqual(rows(), ["QWENollama · http://127.0.0.1:11434", "CLAUDE-XAnthropic", "WIDEOpenAI · needs OPENAI_API_KEY"]);
   const filter = page.find(".picker input") as HTMLInputElement;
   filter.value = "open wi";
   filter.dispatchEvent(new page.dom.window.Event("input"));

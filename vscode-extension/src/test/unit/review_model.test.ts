@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { EventData } from "../../events";
 import type { Hunk } from "../../items";
 import type { FileHunks, HunkState } from "../../protocol";
-import { type Hunks, applyEvent, at, files, next, ofFile, replaceSession, setHunk, uriOfPath } from "../../review/model";
+import { type Hunks, applyEvent, at, files, next, ofFile, replaceSession, selected, setHunk, uriOfPath } from "../../review/model";
 import { eventOf, examples } from "../support/golden";
 import { hunk, hunksOf } from "../support/hunks";
 
@@ -61,4 +61,17 @@ test("next and previous go through the file, on to others, and round", () => {
 
 test("a path without a uri gets one", () => {
   assert.equal(uriOfPath("/home/ada/a b.py"), "file:///home/ada/a%20b.py");
+});
+
+test("a selection means whole hunks, and lines of those that it cuts", () => {
+  const placed = [hunk("a", 2, 5), hunk("gone", 7, 7), hunk("b", 9, 11)].map((each) => ({ hunk: each, first: each.first, last: each.last }));
+  const told = (first: number, last: number) => {
+    const { whole, parts } = selected(placed, first, last);
+    return [whole.map(({ id }) => id), parts.map((part) => [part.hunk.id, ...part.lines])];
+  };
+  assert.deepEqual(told(0, 20), [["a", "gone", "b"], []]);
+  assert.deepEqual(told(3, 10), [["gone"], [["a", 1, 3], ["b", 0, 1]]]);
+  assert.deepEqual(told(3, 4), [[], [["a", 1, 2]]]);
+  assert.deepEqual(told(5, 7), [[], []]);
+  assert.deepEqual(told(2, 5), [["a"], []]);
 });
