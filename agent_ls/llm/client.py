@@ -248,9 +248,8 @@ _WALKTHROUGH = "`agent-ls demo` plays the walkthrough on a sample project."
 def _nothing_configured() -> ConfigurationError:
     variables = ", ".join(map(key_variable, _NATIVE))
     return ConfigurationError(
-        f"no model provider is set up: set {variables} or another provider's key, keep one with `agent-ls keys set`, "
-        "choose a server on this machine (`agent-ls models` lists them), or the provider walkthrough, which needs "
-        "no key",
+        f"no model provider is set up: enter a key in the editor or with `agent-ls keys set`, set {variables} or "
+        "another's, or choose a server of your own or the provider walkthrough, which need none",
         hint=_WALKTHROUGH,
     )
 

@@ -149,6 +149,10 @@ class Models(Protocol):
 
     def models(self) -> Sequence[ModelChoice]: ...
 
+    def remember(self, provider: str, model: str) -> None:
+        """New sessions begin with it, after this process too. Blocks. AppError: it cannot be written."""
+        ...
+
     async def look(self) -> Sequence[ModelChoice]:
         """The models of servers that need no key and answer now; nothing is looked for otherwise."""
         ...

@@ -39,6 +39,7 @@ class StandInSession:
     hunks: list[Json] = field(default_factory=list)
     approvals: list[Json] = field(default_factory=list)
     info: Json = field(default_factory=dict)
+    draft: Json | None = None
 
 
 class StandIn:
@@ -98,9 +99,17 @@ class StandIn:
         found.info |= info
         return found
 
-    def emit(self, kind: str, data: Json | None = None, session_id: str = "s1", turn_id: str = "t1") -> Json:
+    def emit(
+        self,
+        kind: str,
+        data: Json | None = None,
+        session_id: str = "s1",
+        turn_id: str = "t1",
+        agent_id: str = "",
+    ) -> Json:
         """Records an event and sends it."""
         event = self.record(kind, data, session_id, turn_id)
+        event |= {"agentId": agent_id} if agent_id else {}
         self.notify("agent/event", event)
         return event
 
@@ -239,6 +248,8 @@ class StandIn:
             document.version = params["textDocument"]["version"]
         elif method == "textDocument/didClose":
             self.documents.pop(params["textDocument"]["uri"], None)
+        elif method == "agent/draft":
+            self.session(params["sessionId"]).draft = {"text": params["text"], "attachments": []}
 
     def _answer(self, method: str, params: Json) -> Json:
         if error := self.refusals.get(method):
@@ -273,6 +284,7 @@ class StandIn:
             "events": session.events[params["since"] :],
             "lastSeq": len(session.events),
             "openParts": session.open_parts,
+            "draft": session.draft,
             "pending": {"approvals": session.approvals, "questions": [], "hunks": session.hunks},
         }
 

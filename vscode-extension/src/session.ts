@@ -28,6 +28,7 @@ export class Sessions {
   /** What is shown, and said, before there is a session. */
   private readonly nowhere = newSnapshot();
   private current: string | undefined;
+  private making: Promise<boolean> | undefined;
   /** Chosen before there is a session: what the next one begins with. */
   private chosen: Configuration = {};
 
@@ -105,6 +106,12 @@ export class Sessions {
 
   /** A new session, shown. */
   async create(configuration: Configuration = {}, folder = this.around.folder()): Promise<boolean> {
+    const making = this.make(configuration, folder);
+    this.making = making;
+    return making.finally(() => { if (this.making === making) this.making = undefined; });
+  }
+
+  private async make(configuration: Configuration, folder: string | undefined): Promise<boolean> {
     if (folder === undefined) {
       this.say("warn", "No folder is open.", "The agent works in a folder: open one first.");
       return false;
@@ -254,6 +261,8 @@ export class Sessions {
 
   /** The session to speak to: made when there is none, told of again to a server that is new. */
   private async ready(): Promise<string | undefined> {
+    // What is said while one is being made is meant for it.
+    await this.making;
     if (this.current === undefined) await this.create();
     else if (!this.connection.isRunning && !(await this.resume())) return undefined;
     return this.current;

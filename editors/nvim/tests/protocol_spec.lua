@@ -10,8 +10,10 @@ spec["every method that we call is one of the server"] = function()
   for _, example in ipairs(support.golden("requests.json").requests) do
     known[example.method] = true
   end
+  -- Answered by newer servers only: an older one says that it does not know them.
+  local newer = { answer = true, compact = true }
   for name, method in pairs(protocol.method) do
-    support.same(known[method], true, name)
+    support.same(known[method] or newer[name], true, name)
   end
 end
 

@@ -12,6 +12,8 @@ local function context(s)
   return {
     width = 60,
     expanded = {},
+    marked = {},
+    agents = s and s.agents or {},
     hunks = s and s.hunks or {},
     keys = { allow = "a", allow_rule = "A", deny = "d", edit_command = "c", expand = "<CR>" },
     relative = function(path)
@@ -25,7 +27,8 @@ end
 local function session_until(kind)
   local s = snapshot.new()
   for _, event in ipairs(support.golden("session.json").events) do
-    snapshot.apply(s, event)
+    -- What it rolls back is drawn dimmed: that has a test of its own.
+    snapshot.apply(s, event.kind == "reverted" and { seq = event.seq, kind = "nothing" } or event)
     if event.kind == kind then
       break
     end
@@ -260,6 +263,65 @@ spec["markdown: a fence ends with one like it"] = function()
   support.same(fence, "````")
   _, fence = markdown.line("````", fence)
   support.same(fence, nil)
+end
+
+---@param seq integer
+---@param kind string
+---@param data table
+---@param agent_id string?
+---@return agent_ls.Event
+local function event(seq, kind, data, agent_id)
+  return { seq = seq, kind = kind, turnId = "t1", agentId = agent_id, data = data, sessionId = "s1" }
+end
+
+-- req: E5
+spec["what a subagent does is folded into its entry, but for what it asks"] = function()
+  local s = snapshot.new()
+  local about = { agentId = "agent_1", status = "running", task = "Look for it", turnsUsed = 1, output = "", reason = "" }
+  snapshot.apply(s, event(1, "subagent", about))
+  snapshot.apply(s, event(2, "tool_call_start", { callId = "c1", name = "grep", arguments = "{}", summary = "total" }, "agent_1"))
+  local question = { questionId = "q1", agentId = "agent_1", question = "Which one?", choices = { "A", "B" }, multiple = false }
+  snapshot.apply(s, event(3, "question_asked", question, "agent_1"))
+  local ctx = context(s)
+  support.same(render.item(s.items[1], ctx).lines, { "◇ agent_1 Look for it" })
+  support.same(render.item(s.items[2], ctx).lines, {})
+  support.same(render.item(s.items[3], ctx).lines, {
+    "  ┊ ┃ agent_1: Which one?",
+    "  ┊ ┃   1 A",
+    "  ┊ ┃   2 B",
+    "  ┊ ┃ <CR> choose   a answer   d leave it open   or write below",
+  })
+  ctx.expanded.agent_1 = true
+  support.same(render.item(s.items[2], ctx).lines, { "  ┊ ● grep total" })
+  local answered = { questionId = "q1", answers = { "B" }, declined = false, decidedBy = "", clientKey = "" }
+  snapshot.apply(s, event(4, "question_answered", answered, "agent_1"))
+  support.same(render.item(s.items[3], ctx).lines, { "  ┊ ✓ Which one?", "  ┊   B" })
+  about.status, about.output = "completed", "It is in cart.py.\nLine 3."
+  snapshot.apply(s, event(5, "subagent", about))
+  ctx.expanded.agent_1 = nil
+  support.same(render.item(s.items[1], ctx).lines, { "◆ agent_1 Look for it", "  └ It is in cart.py." })
+end
+
+spec["a summary opens, and what was rolled back is dimmed"] = function()
+  local s = snapshot.new()
+  local data = { compactionId = "k1", status = "started", message = "", summary = "" }
+  snapshot.apply(s, event(1, "compaction", data))
+  local ctx = context(s)
+  support.same(render.item(s.items[1], ctx).lines, { "⋯ Summing up the conversation to make room…" })
+  data.status, data.message, data.summary = "done", "Made room.", "# So far\n- read"
+  snapshot.apply(s, event(2, "compaction", data))
+  support.same(#s.items, 1)
+  ctx.expanded[s.items[1].id] = true
+  support.same(render.item(s.items[1], ctx).lines, { "≡ Made room.", "│ # So far", "  - read" })
+  snapshot.apply(s, event(3, "user_input", { text = "go" }))
+  local back = { revertId = "r1", conversation = true, turns = { "t1" }, restoredTurns = {} }
+  back.files = { { path = "/home/ada/shop/cart.py", action = "modify", state = "conflict" } }
+  snapshot.apply(s, event(4, "reverted", back))
+  support.same(support.groups(render.item(s.items[2], ctx)), { "Out" })
+  support.same(render.item(s.items[3], ctx).lines, {
+    "↶ Rolled back 1 message.",
+    "  cart.py left as it is: changed since",
+  })
 end
 
 return spec

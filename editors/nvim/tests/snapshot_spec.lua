@@ -73,6 +73,8 @@ spec["a whole session becomes these items"] = function()
     "approval deny",
     "notice",
     "end",
+    "reverted",
+    "notice",
   })
 end
 
@@ -128,6 +130,46 @@ spec["a plan changes where it stands until the user speaks again"] = function()
   plan(5)
   plan(6, "done")
   support.same(vim.tbl_map(function(item) return item.kind end, s.items), { "plan", "user", "plan", "plan" })
+end
+
+-- req: H6
+spec["what was rolled back is out of the conversation until that is taken back"] = function()
+  local s = snapshot.new()
+  local event = function(seq, kind, turn_id, data)
+    snapshot.apply(s, { seq = seq, kind = kind, turnId = turn_id, data = data })
+  end
+  local function out() return vim.tbl_map(function(item) return item.is_out or false end, s.items) end
+  event(1, "user_input", "t1", { text = "one" })
+  event(2, "user_input", "t2", { text = "two" })
+  local roll_back = { revertId = "r1", atTurnId = "t2", conversation = true, turns = { "t2" }, restoredTurns = {}, files = {} }
+  event(3, "reverted", nil, roll_back)
+  support.same(out(), { false, true, false })
+  local back = { revertId = "r2", atTurnId = "r1", conversation = true, turns = {}, restoredTurns = { "t2" }, files = {} }
+  event(4, "reverted", nil, back)
+  support.same(out(), { false, false, false, false })
+  event(5, "reverted", nil, vim.tbl_extend("force", roll_back, { conversation = false }))
+  support.same(out(), { false, false, false, false, false })
+end
+
+-- req: E5
+spec["what a subagent does belongs to it, and its window is not that of the session"] = function()
+  local s = snapshot.new()
+  local event = function(seq, kind, data, agent_id)
+    snapshot.apply(s, { seq = seq, kind = kind, turnId = "t1", agentId = agent_id, data = data })
+  end
+  local usage = function(input, context)
+    local total = { inputTokens = input, outputTokens = 1 }
+    return { total = total, contextTokens = context, contextWindowTokens = 100, totalCostUsd = 0.5 }
+  end
+  event(1, "usage", usage(10, 50))
+  event(2, "subagent", { agentId = "agent_1", status = "running", task = "Look", turnsUsed = 0, output = "", reason = "" })
+  event(3, "tool_call_start", { callId = "c1", name = "grep", arguments = "{}", summary = "x" }, "agent_1")
+  event(4, "plan", { items = { { text = "a", status = "active" } } }, "agent_1")
+  event(5, "usage", usage(30, 90), "agent_1")
+  event(6, "subagent", { agentId = "agent_1", status = "completed", task = "Look", turnsUsed = 2, output = "Found.", reason = "" })
+  support.same(vim.tbl_map(function(item) return item.kind end, s.items), { "subagent", "tool" })
+  support.same({ s.items[1].status, s.items[1].turns, s.items[2].agent_id }, { "completed", 2, "agent_1" })
+  support.same({ s.usage.input, s.usage.context }, { 30, 50 })
 end
 
 spec["the activity is what the user wants to know"] = function()

@@ -85,7 +85,7 @@ async function rename(actor) {
   await actor.workbench.runCommand("agent-ls: Rename This Session…");
   await actor.workbench.inputBox("The tidy one");
   await (await actor.chat()).getByText("The tidy one").first().waitFor();
-  await actor.workbench.runCommand("agent-ls: Focus on Sessions View");
+  await actor.workbench.runCommand("Agent LS: Focus on Sessions View");
   await row(actor, "The tidy one").waitFor();
   await actor.step("renamed");
 }

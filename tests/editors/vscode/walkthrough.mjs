@@ -27,7 +27,7 @@ await play(async (actor) => {
   await step("the server is set up");
   await workbench.notification("setting up its server").waitFor({ state: "hidden", timeout: 120_000 });
   chat = await actor.chat();
-  await chat.getByText("walkthrough").first().waitFor();
+  await chat.locator(".badge", { hasText: "walkthrough" }).waitFor();
   await actor.say("The tests fail. Find out why and fix it.");
   await actor.asked("Make this change?");
   await step("asks before the first edit");

@@ -8,6 +8,10 @@ local M = {}
 
 local function view() return require("agent_ls.chat.view") end
 
+local function archive() return require("agent_ls.archive") end
+
+local function pickers() return require("agent_ls.pickers") end
+
 local function session() return require("agent_ls.session") end
 
 local function approvals() return require("agent_ls.chat.approvals") end
@@ -56,7 +60,7 @@ end
 ---Hands on the sessions of this folder, or says that there is none.
 ---@param done fun(list: agent_ls.SessionInfo[])
 local function with_sessions(done)
-  session().list(function(list)
+  archive().list(function(list)
     if #list > 0 then
       return done(list)
     end
@@ -82,7 +86,7 @@ end
 
 ---The transcript as text of its own, to be read or saved.
 local function export_session()
-  session().export(function(text)
+  archive().export(function(text)
     vim.cmd.new()
     vim.bo.buftype, vim.bo.bufhidden, vim.bo.swapfile = "nofile", "wipe", false
     vim.bo.filetype = "markdown"
@@ -123,6 +127,37 @@ local function judge_here(verdict)
   end
 end
 
+---A session is deleted after a question; where changes wait in it, after another.
+local function delete_session()
+  local ask = function(prompt, yes, run)
+    vim.ui.select({ yes, "Leave it" }, { prompt = prompt }, function(choice)
+      if choice == yes then
+        run()
+      end
+    end)
+  end
+  ask("Delete this session? Files stay as they are.", "Delete it for good", function()
+    archive().delete(false, function(problem)
+      if problem.kind ~= "session_has_hunks" then
+        return session().report(problem)
+      end
+      local words = "Changes of it still wait. They stay in the files, but cannot be undone one by one any more."
+      ask(words, "Delete it anyway", function()
+        archive().delete(true, function(other) session().report(other) end)
+      end)
+    end)
+  end)
+end
+
+local function answer_question()
+  local questions = require("agent_ls.chat.questions")
+  local asked = questions.waiting()
+  if asked then
+    return questions.answer(asked)
+  end
+  require("agent_ls.log").notify("Nothing is asked.")
+end
+
 ---@type table<string, agent_ls.Command>
 M.commands = {
   open = { run = function() view().open() end, help = "open the panel and go to the prompt" },
@@ -147,10 +182,26 @@ M.commands = {
   sessions = { run = choose_session, help = "choose a session of this folder" },
   resume = { run = resume_newest, help = "go on with the newest session of this folder" },
   rename = {
-    run = with_text("Title: ", function(title) session().rename(title) end),
+    run = with_text("Title: ", function(title) archive().rename(title) end),
     help = "give this session another title",
   },
-  fork = { run = function() session().fork() end, help = "go on in a new session with this one's history" },
+  delete = { run = function() delete_session() end, help = "delete this session for good" },
+  rollback = {
+    run = function() require("agent_ls.chat.rollback").choose() end,
+    help = "back to before something that you said: files, conversation, or both",
+  },
+  compact = {
+    run = function(text) session().compact(text) end,
+    help = "make room: earlier messages become a summary",
+  },
+  context = { run = function() pickers().context() end, help = "what fills the model's window" },
+  queued = { run = function() pickers().queue() end, help = "messages that wait: change, send, move, remove" },
+  answer = { run = function() answer_question() end, help = "answer what the agent asks" },
+  decline = {
+    run = function() require("agent_ls.chat.questions").decline() end,
+    help = "leave what the agent asks unanswered",
+  },
+  fork = { run = function() archive().fork() end, help = "go on in a new session with this one's history" },
   export = { run = export_session, help = "the transcript as Markdown, in a window of its own" },
   approve = { run = function() approvals().allow() end, help = "allow what waits, once" },
   allow = { run = function() approvals().allow_rule() end, help = "allow what waits by the offered rule" },
@@ -180,7 +231,15 @@ M.commands = {
     help = "the last command's output",
   },
   provider = setting("provider", { "anthropic", "openai", "walkthrough" }),
-  model = setting("model"),
+  model = {
+    run = function(text)
+      if text ~= "" then
+        return session().configure("model", text)
+      end
+      pickers().model()
+    end,
+    help = "choose a model, or set the one that is named",
+  },
   effort = setting("effort", { "low", "medium", "high" }),
   mode = setting("mode", { "plan", "ask", "edits", "full" }),
   review = setting("review", { "after", "before" }),

@@ -42,6 +42,7 @@ local defaults = {
     compare_file = "gd",
     keep_turn = "gK",
     undo_turn = "gU",
+    rollback = "gR",
     open_terminal = "gt",
     help = "g?",
     -- in the prompt, whatever its mode

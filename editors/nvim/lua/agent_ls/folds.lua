@@ -40,6 +40,23 @@ function M.ask(s, data)
   })
 end
 
+---@param s agent_ls.Snapshot
+---@param data table of question_asked
+function M.ask_question(s, data)
+  if s.questions[data.questionId] then
+    return
+  end
+  s.questions[data.questionId] = add(s, {
+    kind = "question",
+    id = data.questionId,
+    agent_id = data.agentId ~= "" and data.agentId or nil,
+    text = data.question,
+    choices = data.choices or {},
+    multiple = data.multiple,
+    status = "pending",
+  })
+end
+
 ---Sums up what a turn did to a file.
 ---@param s agent_ls.Snapshot
 ---@param turn_id string
@@ -186,6 +203,9 @@ function fold.queue(s, data) s.queue = data.items end
 
 ---A plan is shown where it first stood since the user's last message, and changes there.
 function fold.plan(s, data, event)
+  if s.now.agent_id then
+    return -- a subagent's own: the list at hand is that of the one who speaks to the user
+  end
   local item = s.plan
   if not item or #data.items == 0 then
     s.plan = nil
@@ -215,12 +235,66 @@ function fold.retry(s, data, event)
   touch(s, item)
 end
 
+function fold.question_asked(s, data) M.ask_question(s, data) end
+
+function fold.question_answered(s, data)
+  local item = s.questions[data.questionId]
+  if item then
+    item.status, item.answers = data.declined and "declined" or "answered", data.answers or {}
+    touch(s, item)
+  end
+end
+
+---A helper of the agent: what it does is folded below this entry.
+function fold.subagent(s, data)
+  local item = s.agents[data.agentId]
+  if not item then
+    item = add(s, { kind = "subagent", id = data.agentId })
+    s.agents[data.agentId] = item
+  end
+  item.status, item.text, item.reason, item.output = data.status, data.task, data.reason, data.output
+  item.model, item.turns = data.model, data.turnsUsed
+  touch(s, item)
+end
+
+function fold.compaction(s, data)
+  local item = s.compactions[data.compactionId]
+  if not item then
+    item = add(s, { kind = "compaction", id = "compaction:" .. data.compactionId })
+    s.compactions[data.compactionId] = item
+  end
+  item.status, item.text, item.summary = data.status, data.message, data.summary
+  touch(s, item)
+end
+
+---What was rolled back stays readable, but the model knows nothing of it.
+function fold.reverted(s, data, event)
+  local out = {}
+  for _, turn_id in ipairs(data.conversation and data.turns or {}) do
+    out[turn_id] = true
+  end
+  for _, turn_id in ipairs(data.conversation and data.restoredTurns or {}) do
+    out[turn_id] = false
+  end
+  for _, item in ipairs(s.items) do
+    if out[item.turn_id] ~= nil then
+      item.is_out = out[item.turn_id] or nil
+      touch(s, item)
+    end
+  end
+  s.plan = data.conversation and nil or s.plan
+  add(s, { kind = "reverted", id = "reverted:" .. event.seq, data = data, turn_id = data.revertId })
+end
+
+---Of a subagent the context is its own; what was spent is the whole session's.
 function fold.usage(s, data)
+  local before = s.now.agent_id and s.usage
   s.usage = {
     input = data.total.inputTokens,
     output = data.total.outputTokens,
-    context = data.contextTokens,
-    window = data.contextWindowTokens,
+    context = before and before.context or data.contextTokens,
+    window = before and before.window or data.contextWindowTokens,
+    parts = before and before.parts or data.context,
     cost = data.totalCostUsd ~= vim.NIL and data.totalCostUsd or nil,
   }
 end

@@ -19,6 +19,7 @@ local LINKS = {
   AgentLsAddedSign = "Added",
   AgentLsRemovedSign = "Removed",
   AgentLsHeading = "Title",
+  AgentLsOut = "NonText",
   AgentLsCode = "ColorColumn",
   AgentLsInlineCode = "String",
   AgentLsBar = "StatusLine",

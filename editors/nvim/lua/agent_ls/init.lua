@@ -15,6 +15,7 @@ local function prepare()
   require("agent_ls.terminal").setup()
   require("agent_ls.notify").setup()
   local view = require("agent_ls.chat.view")
+  require("agent_ls.session").listen(require("agent_ls.chat.input").on_change)
   require("agent_ls.session").listen(view.ask_frame)
   require("agent_ls.log").nearby = view.say
 end

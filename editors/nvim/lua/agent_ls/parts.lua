@@ -45,6 +45,8 @@ function M.add(s, item)
     last.status = item.level == "error" and "failed" or "done"
     M.touch(s, last)
   end
+  item.turn_id = item.turn_id or s.now.turn_id
+  item.agent_id = item.agent_id or s.now.agent_id
   item.index = #s.items + 1
   s.items[item.index] = item
   M.touch(s, item)

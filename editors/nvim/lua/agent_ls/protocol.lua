@@ -29,6 +29,13 @@ M.method = {
   terminal_kill = "agent/terminalKill",
   rename = "agent/rename",
   fork = "agent/fork",
+  revert = "agent/revert",
+  delete_session = "agent/deleteSession",
+  queue = "agent/queue",
+  draft = "agent/draft",
+  models = "agent/models",
+  answer = "agent/answer",
+  compact = "agent/compact",
   export = "agent/export",
   client_answer = "agent/clientAnswer",
 }

@@ -73,7 +73,7 @@ end
 ---Hands on the result, or reports the problem.
 ---@param done fun(result: any)?
 ---@return fun(problem: agent_ls.Problem?, result: any)
-local function reporting(done)
+function M.reporting(done)
   return function(problem, result)
     if problem then
       M.report(problem)
@@ -174,6 +174,16 @@ end
 client.on_event = on_event
 client.on_exit = on_exit
 
+---A session that is no more.
+---@param id string
+function M.forget(id)
+  sessions[id] = nil
+  if current_id == id then
+    current_id = nil
+  end
+  tell({ session_id = id, switched = true, files = {} })
+end
+
 ---@param id string
 local function show(id)
   current_id = id
@@ -199,9 +209,23 @@ function M.open(id, done)
   end)
 end
 
+local making ---@type fun(problem: agent_ls.Problem?)[]? what waits for a session that is being made
+
 ---@param options table? provider, model, effort, mode, review, title
 ---@param done fun(problem: agent_ls.Problem?)?
 function M.new(options, done)
+  making = making or {}
+  table.insert(making, done or function() end)
+  if #making > 1 and not options then
+    return -- one is being made
+  end
+  local made = function(problem)
+    local waiting = making or {}
+    making = nil
+    for _, each in ipairs(waiting) do
+      each(problem)
+    end
+  end
   local wanted = { clientKey = protocol.client_key(), workspaceFolder = vim.uri_from_fname(files.root()) }
   for _, name in ipairs({ "provider", "model", "effort", "mode", "review" }) do
     wanted[name] = (options or {})[name] or config.options[name]
@@ -209,9 +233,9 @@ function M.new(options, done)
   client.request(method.new_session, wanted, function(problem, result)
     if problem then
       M.report(problem)
-      return done and done(problem)
+      return made(problem)
     end
-    M.open(result.session.id, done)
+    M.open(result.session.id, made)
   end)
 end
 
@@ -220,8 +244,9 @@ end
 ---@param ready fun(id: string)
 ---@param failed fun(problem: agent_ls.Problem)?
 local function with_session(ready, failed)
-  if not current_id then
-    return M.new({}, function(problem)
+  if making or not current_id then
+    -- What is said while one is being made is meant for it.
+    return M.new(nil, function(problem)
       if not problem then
         return ready(assert(current_id))
       end
@@ -244,7 +269,7 @@ end
 ---@param name string
 ---@param params table
 ---@param done fun(result: any)?
-local function ask(name, params, done)
+function M.ask(name, params, done)
   if not current_id then
     return M.say(
       "warn",
@@ -255,7 +280,7 @@ local function ask(name, params, done)
   params.clientKey = protocol.client_key()
   with_session(function(id)
     params.sessionId = id
-    client.request(name, params, reporting(done))
+    client.request(name, params, M.reporting(done))
   end)
 end
 
@@ -276,39 +301,52 @@ function M.submit(input, failed)
 end
 
 ---@param text string
-function M.steer(text) ask(method.steer, { input = { protocol.text_input(text) } }) end
+function M.steer(text) M.ask(method.steer, { input = { protocol.text_input(text) } }) end
 
 ---Takes back the newest steer that still waits.
 function M.unsteer()
   local items = M.snapshot().items
   for i = #items, 1, -1 do
     if items[i].kind == "steer" and items[i].status == "waiting" then
-      return ask(method.unsteer, { steerId = items[i].steer_id })
+      return M.ask(method.unsteer, { steerId = items[i].steer_id })
     end
   end
   log.notify("No steering message is waiting.")
 end
 
 ---@param text string
-function M.follow_up(text) ask(method.follow_up, { input = { protocol.text_input(text) } }) end
+function M.follow_up(text) M.ask(method.follow_up, { input = { protocol.text_input(text) } }) end
 
 ---Ends the turn; the session lives.
-function M.interrupt() ask(method.interrupt, {}) end
+function M.interrupt() M.ask(method.interrupt, {}) end
 
 ---Ends the session.
-function M.abort() ask(method.abort, {}) end
+function M.abort() M.ask(method.abort, {}) end
 
 local FROM = { now = "now", nextCall = "the next model call", nextTurn = "the next message" }
+
+---@param wanted table what is to hold from now on
+---@param words string what it is called
+local function configure(wanted, words)
+  M.ask(method.configure, wanted, function(result)
+    local s = M.snapshot()
+    s.session = vim.tbl_extend("force", s.session or {}, result.session)
+    log.notify(("%s, from %s on"):format(words, FROM[result.appliesFrom] or "now"))
+    tell({ session_id = current_id })
+  end)
+end
 
 ---@param setting "provider"|"model"|"effort"|"mode"|"review"
 ---@param value string
 function M.configure(setting, value)
-  ask(method.configure, { [setting] = value }, function(result)
-    local s = M.snapshot()
-    s.session = vim.tbl_extend("force", s.session or {}, result.session)
-    log.notify(("%s: %s, from %s on"):format(setting, value, FROM[result.appliesFrom] or "now"))
-    tell({ session_id = current_id })
-  end)
+  configure({ [setting] = value }, ("%s: %s"):format(setting, value))
+end
+
+---For this session, and for new ones where nothing else is named.
+---@param provider string
+---@param model string
+function M.choose_model(provider, model)
+  configure({ provider = provider, model = model, remember = true }, ("model: %s"):format(model))
 end
 
 ---@class agent_ls.Approval
@@ -321,7 +359,7 @@ end
 ---@param item agent_ls.Item of kind approval
 ---@param answer agent_ls.Approval
 function M.approve(item, answer)
-  ask(method.approve, {
+  M.ask(method.approve, {
     requestId = item.id,
     decision = answer.decision,
     scope = answer.scope or "once",
@@ -331,56 +369,49 @@ function M.approve(item, answer)
   })
 end
 
----@param uri string?
----@return string path
-local function folder_path(uri)
-  return vim.fs.normalize(uri and uri:match("^file:") and vim.uri_to_fname(uri) or uri or "")
-end
-
----Sessions of this workspace, newest first.
----@param done fun(list: agent_ls.SessionInfo[])
-function M.list(done)
-  local root = files.root()
-  client.request(
-    method.sessions,
-    { workspaceFolder = vim.uri_from_fname(root) },
-    reporting(function(result)
-      done(
-        vim.tbl_filter(
-          function(info) return folder_path(info.workspaceFolder) == vim.fs.normalize(root) end,
-          result.sessions
-        )
-      )
-    end)
-  )
-end
-
 ---@param done fun(terminals: table[])
 function M.terminals(done)
-  ask(method.terminals, {}, function(result) done(result.terminals) end)
+  M.ask(method.terminals, {}, function(result) done(result.terminals) end)
 end
 
 ---@param terminal_id string
-function M.kill(terminal_id) ask(method.terminal_kill, { terminalId = terminal_id }) end
+function M.kill(terminal_id) M.ask(method.terminal_kill, { terminalId = terminal_id }) end
 
----@param title string
-function M.rename(title) ask(method.rename, { title = title }) end
-
----Goes on in a new session that has the history of this one.
-function M.fork()
-  ask(method.fork, {}, function(result) M.open(result.session.id) end)
+---@param question_id string
+---@param answers string[]
+---@param declined boolean?
+function M.answer(question_id, answers, declined)
+  M.ask(method.answer, { questionId = question_id, answers = answers, declined = declined or nil })
 end
 
----@param done fun(text: string) the transcript as Markdown
-function M.export(done)
-  ask(method.export, { format = "markdown" }, function(result) done(result.text) end)
+---Makes room in the model's window.
+---@param instructions string
+function M.compact(instructions)
+  M.ask(method.compact, { instructions = instructions ~= "" and instructions or nil })
+end
+
+---@param change table exactly one of edit, move, remove, startNow
+function M.change_queue(change) M.ask(method.queue, change) end
+
+---The models that there are; servers on this machine are looked for.
+---@param done fun(result: table)
+function M.models(done) client.request(method.models, { look = true }, M.reporting(done)) end
+
+---Keeps what the prompt holds with the session.
+---@param text string
+function M.keep_draft(text)
+  local live = current_id and sessions[current_id]
+  if live then
+    live.snapshot.draft = { text = text }
+    client.notify(method.draft, { sessionId = current_id, text = text, attachments = {} })
+  end
 end
 
 ---@param params table what is judged and how, without the key
 ---@param done fun(result: table)
 function M.review(params, done)
   params.clientKey = protocol.client_key()
-  client.request(method.review, params, reporting(done))
+  client.request(method.review, params, M.reporting(done))
 end
 
 return M

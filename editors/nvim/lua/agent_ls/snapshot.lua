@@ -28,8 +28,19 @@ function M.new()
     turn_files = {},
     ends = {},
     usage = nil,
+    questions = {},
+    agents = {},
+    compactions = {},
+    now = {},
     touched = {},
   }
+end
+
+---What the entries that an event makes belong to.
+---@param s agent_ls.Snapshot
+---@param event agent_ls.Event
+local function set_now(s, event)
+  s.now = { turn_id = event.turnId ~= "" and event.turnId or nil, agent_id = event.agentId ~= "" and event.agentId or nil }
 end
 
 ---@param kind string of a delta, or of an open part
@@ -51,6 +62,7 @@ local function apply_delta(s, event)
   if known and (not known.open or event.offset < known.length) then
     return "dropped"
   end
+  set_now(s, event)
   local name = kind == "tool_call_args" and event.data.name or nil
   parts.extend(s, kind, event.partId, event.data.text, name)
   return "applied"
@@ -75,6 +87,7 @@ function M.apply(s, event)
   if not known then
     return "skipped"
   end
+  set_now(s, event)
   known(s, event.data or {}, event)
   return "applied"
 end
@@ -97,9 +110,14 @@ function M.subscribed(s, result)
   for _, open in ipairs(result.openParts or {}) do
     parts.reopen(s, stem(open.kind), open)
   end
+  s.now = {}
   for _, request in ipairs(result.pending.approvals or {}) do
     folds.ask(s, request)
   end
+  for _, question in ipairs(result.pending.questions or {}) do
+    folds.ask_question(s, question)
+  end
+  s.draft = result.draft
   return "applied"
 end
 
@@ -126,6 +144,15 @@ function M.pending(s)
   return out
 end
 
+---The questions that wait, oldest first.
+---@param s agent_ls.Snapshot
+---@return agent_ls.Item[]
+function M.open_questions(s)
+  local out = vim.tbl_filter(function(item) return item.status == "pending" end, vim.tbl_values(s.questions))
+  table.sort(out, function(a, b) return a.index < b.index end)
+  return out
+end
+
 ---The indexes of the items that changed since the last call, in order.
 ---@param s agent_ls.Snapshot
 ---@return integer[]
@@ -143,7 +170,7 @@ function M.activity(s)
   if s.state == "CLOSED" then
     return "closed"
   end
-  if s.state == "AWAITING_INPUT" or #M.pending(s) > 0 then
+  if s.state == "AWAITING_INPUT" or #M.pending(s) + #M.open_questions(s) > 0 then
     return "waiting"
   end
   return s.state == "PROCESSING" and "working" or "idle"

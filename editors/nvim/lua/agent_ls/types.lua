@@ -72,7 +72,7 @@
 
 ---One entry of the transcript; `kind` decides which fields are there.
 ---@class agent_ls.Item
----@field kind "user"|"text"|"reasoning"|"tool"|"file"|"approval"|"steer"|"retry"|"notice"|"plan"|"end"
+---@field kind "user"|"text"|"reasoning"|"tool"|"file"|"approval"|"steer"|"retry"|"notice"|"plan"|"end"|"question"|"subagent"|"compaction"|"reverted"
 ---@field id string stable over a reload
 ---@field index integer place in Snapshot.items
 ---@field text string? user, steer, notice
@@ -96,7 +96,17 @@
 ---@field scope string? approval
 ---@field steps {text: string, status: "pending"|"active"|"done"}[]? plan
 ---@field decided_by string? approval
----@field turn_id string? user, end
+---@field turn_id string? in which turn; reverted: the id of the roll back
+---@field agent_id string? of the subagent that it is about
+---@field is_out boolean? it was rolled back: the model knows nothing of it
+---@field choices string[]? question
+---@field multiple boolean? question: several answers may be given
+---@field answers string[]? question
+---@field output string? subagent: its last words
+---@field model string? subagent
+---@field turns integer? subagent: how many it took
+---@field summary string? compaction
+---@field data table? reverted
 ---@field files agent_ls.TurnFile[]? end: what the turn changed
 ---@field level "info"|"warn"|"error"|nil notice
 ---@field hint string? notice
@@ -138,6 +148,11 @@
 ---@field terminal_order string[]
 ---@field turn_files table<string, agent_ls.TurnFile[]> by turn, until it ends
 ---@field ends table<string, agent_ls.Item> the ends of turns that are shown, by turn
+---@field questions table<string, agent_ls.Item> by id
+---@field agents table<string, agent_ls.Item> the subagents, by id
+---@field compactions table<string, agent_ls.Item>
+---@field draft {text: string}? what the prompt held when the session was last looked at
+---@field now {turn_id: string?, agent_id: string?} of the event that is folded
 ---@field usage {input: integer, output: integer, context: integer, window: integer, cost: number?}? cost in US dollars
 ---@field plan agent_ls.Item? the plan since the user's last message
 ---@field closed_notice string? id of the notice that the session was closed: a resume takes its place

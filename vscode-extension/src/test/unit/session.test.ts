@@ -133,3 +133,19 @@ test("an approval goes with the rule that was offered, once when none was chosen
     { decision: "deny", scope: "once", ruleId: undefined, reason: "no" },
   ]);
 });
+
+test("what is said while a session is being made is meant for it", async () => {
+  const { connection, sessions } = make();
+  const [made, arrived] = await Promise.all([sessions.create({ provider: "walkthrough" }), sessions.submit(TEXT)]);
+  assert.deepEqual([made, arrived], [true, true]);
+  assert.deepEqual(connection.methods(), ["agent/newSession", "agent/subscribe", "agent/submit"]);
+});
+
+test("a model that is chosen is remembered for new sessions, another setting is not", async () => {
+  const { connection, sessions } = make({ "agent/configure": () => ({ session: sessionInfo("s1"), appliesFrom: "now" }) });
+  await sessions.create();
+  await sessions.configure({ provider: "ollama", model: "qwen" });
+  await sessions.configure({ mode: "plan" });
+  const remembered = connection.asked.filter(({ method }) => method === "agent/configure").map(({ params }) => params["remember"]);
+  assert.deepEqual(remembered, [true, undefined]);
+});

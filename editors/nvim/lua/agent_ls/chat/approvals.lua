@@ -1,5 +1,7 @@
 -- The user's answers to what the agent asks leave for. It decides nothing: what was asked is answered by its id.
+local float = require("agent_ls.float")
 local log = require("agent_ls.log")
+local questions = require("agent_ls.chat.questions")
 local session = require("agent_ls.session")
 local snapshot = require("agent_ls.snapshot")
 
@@ -18,8 +20,22 @@ local function waiting(item)
   return oldest
 end
 
+---A question that is meant: the one under the cursor, or the only thing that waits.
+---@param item agent_ls.Item?
+---@return agent_ls.Item?
+local function question(item)
+  local on_approval = item and item.kind == "approval" and item.status == "pending"
+  local nothing_else = #snapshot.pending(session.snapshot()) == 0
+  local on_question = item and item.kind == "question" and item.status == "pending"
+  return not on_approval and (on_question or nothing_else) and questions.waiting(item) or nil
+end
+
 ---@param item agent_ls.Item? what the cursor is on
 function M.allow(item)
+  local asked_question = question(item)
+  if asked_question then
+    return questions.answer(asked_question)
+  end
   local asked = waiting(item)
   if asked then
     session.approve(asked, { decision = "allow" })
@@ -62,7 +78,13 @@ function M.edit(item)
     return log.notify("Only a command can be changed; allow this, or deny it with a reason.")
   end
   if command:find("\n") then
-    return log.notify("This command has several lines; deny it and say what to run instead.")
+    local options = { title = "run instead", filetype = "sh", footer = "<C-s> or :w runs it · q leaves" }
+    return float.write(vim.split(command, "\n"), options, function(lines)
+      local text = table.concat(lines, "\n")
+      if vim.trim(text) ~= "" then
+        session.approve(asked, { decision = "allow", command = text ~= command and text or nil })
+      end
+    end)
   end
   vim.ui.input({ prompt = "Run instead: ", default = command }, function(text)
     if text and vim.trim(text) ~= "" then
@@ -75,6 +97,10 @@ end
 ---@param item agent_ls.Item?
 ---@param reason string? not asked for when given
 function M.deny(item, reason)
+  local asked_question = question(item)
+  if asked_question then
+    return questions.decline(asked_question)
+  end
   local asked = waiting(item)
   if not asked then
     return

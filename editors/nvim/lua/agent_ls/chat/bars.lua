@@ -15,6 +15,7 @@ local GROUPS = {
   closed = "AgentLsDim",
 }
 
+local FULL = 0.8 -- of the model's window: time to make room
 local FLASH_MS = 5000 -- long enough to be read
 
 local flash ---@type string?
@@ -160,10 +161,12 @@ function M.facts()
   local owner = is_foreign and "read only: another editor owns this session" or ""
   local facts = { model(s.session), s.session.mode or "", owner, waiting, usage(s), cost(s) }
   local shown = vim.tbl_filter(function(word) return word ~= "" end, facts)
-  while #shown > 1 and vim.api.nvim_strwidth(table.concat(shown, " · ")) > room(true) - 1 do
+  local is_full = s.usage and s.usage.window > 0 and s.usage.context >= FULL * s.usage.window
+  local full = is_full and " ! :AgentLs compact" or ""
+  while #shown > 1 and vim.api.nvim_strwidth(table.concat(shown, " · ")) > room(true) - 1 - #full do
     table.remove(shown) -- from the least important on
   end
-  return " " .. escape(table.concat(shown, " · "))
+  return " " .. escape(table.concat(shown, " · ")) .. (is_full and "%#AgentLsWarn#" .. full .. "%*" or "")
 end
 
 ---@param transcript integer

@@ -8,6 +8,8 @@ local M = {}
 ---@class agent_ls.RenderContext
 ---@field width integer columns of the panel
 ---@field expanded table<string, boolean> by item id: what the user opened or closed by hand
+---@field marked table<string, table<integer, true>> by question: the choices that are marked
+---@field agents table<string, agent_ls.Item> the subagents, by id
 ---@field hunks table<string, agent_ls.Hunk>
 ---@field keys table<string, string|false>
 ---@field relative fun(path: string): string

@@ -11,6 +11,9 @@ local M = {}
 
 local bufnr ---@type integer?
 local sent = {} ---@type string[] what was sent from here, oldest first
+local shown_id ---@type string? the session whose draft stands in the prompt
+local draft_timer ---@type uv.uv_timer_t?
+local DRAFT_MS = 500 -- after the last key
 local recalled = 0 -- how far back in `sent` the prompt shows, 0: what is being written
 
 local PLACEHOLDERS = {
@@ -27,7 +30,13 @@ function M.buffer()
   end
   bufnr = scratch.make("agent-ls://prompt", "agent_ls_prompt", bufnr)
   require("agent_ls.chat.mentions").setup(bufnr)
-  api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, { buffer = bufnr, callback = M.placeholder })
+  api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
+    buffer = bufnr,
+    callback = function()
+      M.placeholder()
+      M.keep_draft()
+    end,
+  })
   return bufnr
 end
 
@@ -38,6 +47,40 @@ function M.text() return vim.trim(table.concat(api.nvim_buf_get_lines(M.buffer()
 function M.set_text(text)
   api.nvim_buf_set_lines(M.buffer(), 0, -1, false, vim.split(text, "\n", { plain = true }))
   M.placeholder()
+end
+
+---Tells the session what is written, when the typing pauses.
+function M.keep_draft()
+  draft_timer = draft_timer or assert(vim.uv.new_timer())
+  draft_timer:start(DRAFT_MS, 0, vim.schedule_wrap(M.tell_draft))
+end
+
+---The same at once.
+function M.tell_draft()
+  if bufnr and api.nvim_buf_is_loaded(bufnr) and shown_id == session.current_id() then
+    local known = session.snapshot().draft
+    local text = M.text()
+    if text ~= (known and known.text or "") then
+      session.keep_draft(text)
+    end
+  end
+end
+
+---Another session is shown: its draft takes the place of the one before, which was kept.
+---@param change agent_ls.Change
+function M.on_change(change)
+  if not change.switched or session.current_id() == shown_id then
+    return
+  end
+  local before = shown_id
+  shown_id = session.current_id()
+  local draft = session.snapshot().draft
+  -- What was written before there was any session is meant for the first one.
+  if draft and draft.text ~= "" and (before or M.text() == "") then
+    M.set_text(draft.text)
+  elseif before then
+    M.set_text("")
+  end
 end
 
 ---Shows what the prompt is for while nothing is in it.
@@ -79,6 +122,7 @@ function M.send()
     return
   end
   M.set_text("")
+  M.keep_draft()
   M.submit(text)
 end
 

@@ -15,7 +15,7 @@ local SECTIONS = {
   },
   {
     "In the transcript",
-    { "expand", "open or close what is under the cursor" },
+    { "expand", "open or close what is under the cursor; choose an answer" },
     { "allow", "allow once" },
     { "allow_rule", "allow by the offered rule" },
     { "edit_command", "change the command, and allow it" },
@@ -24,6 +24,7 @@ local SECTIONS = {
     { "compare_file", "compare it side by side" },
     { "keep_turn", "keep all changes of the turn" },
     { "undo_turn", "undo all changes of the turn" },
+    { "rollback", "roll back to before what was said; take that back" },
     { "open_terminal", "open the command's terminal" },
   },
   {

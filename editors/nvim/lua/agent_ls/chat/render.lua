@@ -2,6 +2,7 @@
 local canvas = require("agent_ls.chat.canvas")
 local changes = require("agent_ls.chat.render_changes")
 local markdown = require("agent_ls.chat.markdown")
+local more = require("agent_ls.chat.render_more")
 
 local cut, line_count, plain, plural = canvas.cut, canvas.line_count, canvas.plain, canvas.plural
 
@@ -49,11 +50,33 @@ function M.is_expanded(item, ctx) return ctx.expanded[item.id] == true end
 ---@param item agent_ls.Item
 ---@param ctx agent_ls.RenderContext
 function M.is_stream(item, ctx)
+  if item.is_out or item.agent_id then
+    return false
+  end
   return item.kind == "text" or (item.kind == "reasoning" and M.is_expanded(item, ctx))
 end
 
+---What a subagent does is folded into its entry, but for what it asks the user.
+---@param item agent_ls.Item
+---@param ctx agent_ls.RenderContext
+function M.is_hidden(item, ctx)
+  local is_asked = (item.kind == "approval" or item.kind == "question") and item.status == "pending"
+  return item.agent_id ~= nil
+    and not is_asked
+    and ctx.agents[item.agent_id] ~= nil
+    and not ctx.expanded[item.agent_id]
+end
+
 ---@type table<string, fun(item: agent_ls.Item, ctx: agent_ls.RenderContext, out: agent_ls.Canvas)>
-local by_kind = { file = changes.file, approval = changes.approval, ["end"] = changes["end"] }
+local by_kind = {
+  file = changes.file,
+  approval = changes.approval,
+  ["end"] = changes["end"],
+  question = more.question,
+  subagent = more.subagent,
+  compaction = more.compaction,
+  reverted = more.reverted,
+}
 
 function by_kind.user(item, _, out)
   for i, line in ipairs(vim.split(item.text, "\n", { plain = true })) do
@@ -241,13 +264,34 @@ function by_kind.notice(item, _, out)
   end
 end
 
----@param item agent_ls.Item not a stream
+---@param item agent_ls.Item
 ---@param ctx agent_ls.RenderContext
 ---@return agent_ls.Rendered
-function M.item(item, ctx)
+local function draw(item, ctx)
+  local is_text = item.kind == "text" or item.kind == "reasoning" and M.is_expanded(item, ctx)
+  if is_text then
+    return (M.stream(item.part, 1, nil, item.kind == "reasoning"))
+  end
   local out = canvas.new()
   by_kind[item.kind](item, ctx, out)
   return out
+end
+
+---@param item agent_ls.Item not a stream
+---@param ctx agent_ls.RenderContext
+---@return agent_ls.Rendered without lines for what is folded away
+function M.item(item, ctx)
+  if M.is_hidden(item, ctx) then
+    return canvas.new()
+  end
+  local rendered = draw(item, ctx)
+  if item.agent_id and ctx.agents[item.agent_id] then
+    more.indent(rendered)
+  end
+  if item.is_out then
+    more.dim(rendered)
+  end
+  return rendered
 end
 
 ---Whether an empty line stands between two items: calls that follow each other stand together.
@@ -258,12 +302,16 @@ function M.has_gap(before, item)
   if not before then
     return false
   end
-  local compact = { tool = true, file = true, approval = true, reasoning = true, retry = true }
+  local compact =
+    { tool = true, file = true, approval = true, reasoning = true, retry = true, subagent = true, compaction = true }
   local is_words = function(each) return each.kind == "notice" or each.kind == "end" and #each.files == 0 end
   if is_words(before) and is_words(item) then
     return false
   end
-  local asks = item.kind == "approval" and item.status == "pending"
+  local asks = (item.kind == "approval" or item.kind == "question") and item.status == "pending"
+  if item.agent_id and not asks then
+    return false
+  end
   return asks or not (compact[before.kind] and compact[item.kind])
 end
 

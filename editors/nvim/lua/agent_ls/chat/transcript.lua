@@ -20,6 +20,7 @@ local M = {}
 local bufnr ---@type integer?
 local blocks = {} ---@type agent_ls.Block[]
 local expanded = {} ---@type table<string, boolean>
+local marked = {} ---@type table<string, table<integer, true>>
 local shown ---@type agent_ls.Snapshot?
 local context = { width = 80, keys = {}, relative = tostring } ---@type table
 
@@ -61,7 +62,8 @@ end
 
 ---@return agent_ls.RenderContext
 local function render_context()
-  context.expanded, context.hunks = expanded, shown and shown.hunks or {}
+  context.expanded, context.marked, context.hunks = expanded, marked, shown and shown.hunks or {}
+  context.agents = shown and shown.agents or {}
   return context
 end
 
@@ -117,7 +119,17 @@ end
 
 ---@param index integer
 ---@return integer 0 or 1 empty lines before the item
-local function gap_before(index) return render.has_gap(shown.items[index - 1], shown.items[index]) and 1 or 0 end
+local function gap_before(index)
+  local ctx = render_context()
+  if render.is_hidden(shown.items[index], ctx) then
+    return 0
+  end
+  local before = index - 1
+  while before > 0 and render.is_hidden(shown.items[before], ctx) do
+    before = before - 1
+  end
+  return render.has_gap(shown.items[before], shown.items[index]) and 1 or 0
+end
 
 ---@param index integer
 local function redraw(index)
@@ -231,7 +243,19 @@ local NEXT = {
   end,
   tool = function(now) return not now or nil end,
 }
-NEXT.reasoning, NEXT.approval = NEXT.tool, NEXT.tool
+NEXT.reasoning, NEXT.approval, NEXT.subagent, NEXT.compaction = NEXT.tool, NEXT.tool, NEXT.tool, NEXT.tool
+
+---What is folded into a subagent's entry is drawn anew, and with it what comes directly after.
+---@param agent_id string
+local function redraw_agent(agent_id)
+  local was_its = false
+  for index, item in ipairs(shown.items) do
+    if item.agent_id == agent_id or was_its then
+      redraw(index)
+    end
+    was_its = item.agent_id == agent_id
+  end
+end
 
 ---Opens or closes an item: a call its output, reasoning its text, a change its diff.
 ---@param item agent_ls.Item
@@ -239,7 +263,32 @@ function M.toggle(item)
   if NEXT[item.kind] then
     expanded[item.id] = NEXT[item.kind](expanded[item.id])
     redraw(item.index)
+    if item.kind == "subagent" then
+      redraw_agent(item.id)
+    end
   end
+end
+
+---Marks a choice of a question that takes several, or takes the mark away.
+---@param item agent_ls.Item
+---@param choice integer
+function M.mark(item, choice)
+  local of_item = marked[item.id] or {}
+  marked[item.id] = of_item
+  of_item[choice] = not of_item[choice] or nil
+  redraw(item.index)
+end
+
+---@param item agent_ls.Item
+---@return string[] the choices that are marked
+function M.marked(item)
+  local out = {}
+  for i, choice in ipairs(item.choices or {}) do
+    if (marked[item.id] or {})[i] then
+      out[#out + 1] = choice
+    end
+  end
+  return out
 end
 
 ---The row of an item's first line, for those who go there.

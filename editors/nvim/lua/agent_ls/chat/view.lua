@@ -229,8 +229,21 @@ local function judge_turn(verdict)
   end
 end
 
+local function roll_back()
+  local item = item_under_cursor()
+  local is_place = item and (item.kind == "user" or item.kind == "reverted") and item.turn_id
+  if item and is_place then
+    return require("agent_ls.chat.rollback").ask(item)
+  end
+  require("agent_ls.chat.rollback").choose()
+end
+
 local function toggle_item()
   local item = item_under_cursor()
+  if item and item.kind == "question" and item.status == "pending" then
+    local line = api.nvim_win_get_cursor(assert(M.window()))[1] - 1 - transcript.row(item)
+    return require("agent_ls.chat.questions").choose(item, line)
+  end
   if item then
     transcript.toggle(item)
     local row = transcript.row(item) + 1
@@ -287,6 +300,7 @@ local function map_keys()
   map({ "n" }, "compare_file", compare_item_file, "compare the changed file side by side")
   map({ "n" }, "keep_turn", judge_turn("keep"), "keep all changes of the turn")
   map({ "n" }, "undo_turn", judge_turn("undo"), "undo all changes of the turn")
+  map({ "n" }, "rollback", roll_back, "roll back to before what was said")
   map({ "n" }, "open_terminal", open_item_terminal, "open the command's terminal")
   vim.keymap.set("n", "i", M.focus_prompt, { buffer = transcript.buffer(), desc = "agent-ls: to the prompt" })
   local map_prompt = mapper(input.buffer())

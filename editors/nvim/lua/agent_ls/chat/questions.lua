@@ -1,0 +1,72 @@
+-- The user's answers to what the agent asks him: one of its choices, several, or words of his own.
+local log = require("agent_ls.log")
+local session = require("agent_ls.session")
+local snapshot = require("agent_ls.snapshot")
+local transcript = require("agent_ls.chat.transcript")
+
+local M = {}
+
+---@param item agent_ls.Item?
+---@return agent_ls.Item? the question that waits: the one given, else the oldest
+function M.waiting(item)
+  if item and item.kind == "question" and item.status == "pending" then
+    return item
+  end
+  return snapshot.open_questions(session.snapshot())[1]
+end
+
+---@param item agent_ls.Item
+local function in_own_words(item)
+  vim.ui.input({ prompt = "Answer: " }, function(text)
+    if text and vim.trim(text) ~= "" then
+      session.answer(item.id, { text })
+    end
+  end)
+end
+
+---Answers with what is marked, else asks.
+---@param item agent_ls.Item
+function M.answer(item)
+  local marked = transcript.marked(item)
+  if #marked > 0 then
+    return session.answer(item.id, marked)
+  end
+  if #item.choices == 0 then
+    return in_own_words(item)
+  end
+  local own = "Something else…"
+  local choices = vim.list_extend(vim.deepcopy(item.choices), { own })
+  vim.ui.select(choices, { prompt = item.text }, function(choice)
+    if choice == own then
+      in_own_words(item)
+    elseif choice then
+      session.answer(item.id, { choice })
+    end
+  end)
+end
+
+---Takes the choice on a line: it is the answer, or is marked where there may be several.
+---@param item agent_ls.Item
+---@param line integer of the item, from 0
+function M.choose(item, line)
+  local choice = require("agent_ls.chat.render_more").choice_at(item, line)
+  if not choice then
+    return M.answer(item)
+  end
+  if item.multiple then
+    return transcript.mark(item, choice)
+  end
+  session.answer(item.id, { item.choices[choice] })
+end
+
+---@param item agent_ls.Item?
+function M.decline(item)
+  local asked = M.waiting(item)
+  if asked then
+    session.answer(asked.id, {}, true)
+  else
+    log.notify("Nothing is asked.")
+  end
+end
+
+return M

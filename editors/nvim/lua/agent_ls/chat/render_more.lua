@@ -1,0 +1,175 @@
+-- Questions, subagents, compactions and roll backs as lines and highlights. Pure.
+local canvas = require("agent_ls.chat.canvas")
+
+local cut, plain, plural = canvas.cut, canvas.plain, canvas.plural
+
+local M = {}
+
+---@type agent_ls.Chunk
+local BAR = { "┃ ", "AgentLsAsk" }
+
+---@param item agent_ls.Item
+---@return agent_ls.Chunk? who asks, when it is not the agent itself
+local function asker(item) return item.agent_id and { item.agent_id .. ": ", "AgentLsDim" } or nil end
+
+---@param out agent_ls.Canvas
+---@param first agent_ls.Chunk
+---@param text string
+---@param group string?
+local function add_text(out, first, text, group)
+  for i, line in ipairs(vim.split(vim.trim(text), "\n", { plain = true })) do
+    out:add({ i == 1 and first or { (" "):rep(vim.api.nvim_strwidth(first[1])) }, { plain(line), group } })
+  end
+end
+
+---@param item agent_ls.Item
+---@param ctx agent_ls.RenderContext
+---@param out agent_ls.Canvas
+local function draw_choices(item, ctx, out)
+  local marked = ctx.marked[item.id] or {}
+  for i, choice in ipairs(item.choices) do
+    local glyph = not item.multiple and ("%d "):format(i) or marked[i] and "☑ " or "☐ "
+    out:add({ BAR, { "  " }, { glyph, "AgentLsKey" }, { plain(choice) } })
+  end
+end
+
+---@param item agent_ls.Item
+---@param ctx agent_ls.RenderContext
+---@return agent_ls.Chunk[]
+local function question_keys(item, ctx)
+  local keys = ctx.keys
+  local chunks = { BAR }
+  local add = function(key, words)
+    vim.list_extend(chunks, { { key, "AgentLsKey" }, { " " .. words .. "   ", "AgentLsDim" } })
+  end
+  if #item.choices > 0 and keys.expand then
+    add(keys.expand, item.multiple and "mark" or "choose")
+  end
+  add(keys.allow or ":AgentLs answer", item.multiple and "answer with what is marked" or "answer")
+  add(keys.deny or ":AgentLs decline", "leave it open")
+  table.insert(chunks, { "or write below", "AgentLsDim" })
+  return chunks
+end
+
+---Line n of it, from 0, with its question's lines before: see `M.choice_at`.
+function M.question(item, ctx, out)
+  if item.status == "pending" then
+    for _, line in ipairs(vim.split(vim.trim(item.text), "\n", { plain = true })) do
+      local chunks = { BAR, { plain(line), "AgentLsAsk" } }
+      if item.agent_id and line == vim.trim(item.text):match("^[^\n]*") then
+        table.insert(chunks, 2, asker(item))
+      end
+      out:add(chunks)
+    end
+    draw_choices(item, ctx, out)
+    return out:add(question_keys(item, ctx))
+  end
+  local is_open = item.status == "declined"
+  out:add({ { is_open and "· " or "✓ ", is_open and "AgentLsDim" or "AgentLsDone" }, { cut(item.text, ctx.width - 4), "AgentLsDim" } })
+  if not is_open then
+    out:add({ { "  " .. plain(table.concat(item.answers or {}, ", ")) } })
+  end
+end
+
+---@param item agent_ls.Item of kind question
+---@param line integer of the item, from 0
+---@return integer? which choice stands there
+function M.choice_at(item, line)
+  local at = line - #vim.split(vim.trim(item.text), "\n", { plain = true }) + 1
+  return item.status == "pending" and item.choices[at] and at or nil
+end
+
+local AGENTS = {
+  running = { "◇ ", "AgentLsRunning" },
+  completed = { "◆ ", "AgentLsDone" },
+  failed = { "◆ ", "AgentLsFailed" },
+}
+local REASONS = { limit = "reached its limit", error = "failed", interrupted = "stopped", closed = "closed" }
+
+function M.subagent(item, ctx, out)
+  local glyph = AGENTS[item.status] or AGENTS.running
+  out:add({ glyph, { item.id .. " ", "AgentLsName" }, { cut(item.text or "", math.max(20, ctx.width - #item.id - 16)) } })
+  local words = item.status == "running" and "at work" or REASONS[item.reason] or "done"
+  if (item.turns or 0) > 0 then
+    words = words .. " · " .. plural(item.turns, "round")
+  end
+  out:add_end(words, item.status == "failed" and "AgentLsFailed" or "AgentLsDim", ctx.width)
+  local output = vim.trim(item.output or "")
+  if output == "" then
+    return
+  elseif ctx.expanded[item.id] then
+    add_text(out, { "  └ ", "AgentLsDim" }, output)
+  else
+    out:add({ { "  └ ", "AgentLsDim" }, { cut(output:match("^[^\n]*"), ctx.width - 6), "AgentLsDim" } })
+  end
+end
+
+local COMPACTIONS = {
+  started = { "⋯ ", "AgentLsRunning" },
+  done = { "≡ ", "AgentLsDim" },
+  failed = { "! ", "AgentLsWarn" },
+  interrupted = { "· ", "AgentLsDim" },
+}
+
+function M.compaction(item, ctx, out)
+  local glyph = COMPACTIONS[item.status] or COMPACTIONS.done
+  local words = item.text ~= "" and item.text or "Summing up the conversation to make room…"
+  out:add({ glyph, { plain(words), "AgentLsDim" } })
+  if (item.summary or "") ~= "" then
+    if ctx.expanded[item.id] then
+      add_text(out, { "│ ", "AgentLsDim" }, item.summary, "AgentLsDim")
+    else
+      out:add_end(("summary (%s)"):format(ctx.keys.expand or "za"), "AgentLsDim", ctx.width)
+    end
+  end
+end
+
+local FILE_WORDS = { restored = "restored", conflict = "left as it is: changed since", unknown = "not known any more" }
+
+function M.reverted(item, ctx, out)
+  local data = item.data --[[@as table]]
+  local is_back = #(data.restoredTurns or {}) > 0
+  local words = is_back and "Took the roll back back."
+    or data.conversation and ("Rolled back %s."):format(plural(#data.turns, "message"))
+    or "Rolled back files only."
+  out:add({ { "↶ ", "AgentLsWarn" }, { words } })
+  if ctx.keys.rollback then
+    out:add_end(ctx.keys.rollback .. " takes it back", "AgentLsDim", ctx.width)
+  end
+  for _, file in ipairs(data.files or {}) do
+    out:add({
+      { "  " },
+      { ctx.relative(file.path), "AgentLsPath" },
+      { " " .. (FILE_WORDS[file.state] or file.state), file.state == "conflict" and "AgentLsWarn" or "AgentLsDim" },
+    })
+  end
+end
+
+---Lines of what a subagent does, below its entry.
+---@param rendered agent_ls.Rendered
+function M.indent(rendered)
+  local prefix = "  ┊ "
+  for i, line in ipairs(rendered.lines) do
+    rendered.lines[i] = prefix .. line
+  end
+  for _, mark in ipairs(rendered.marks) do
+    mark.col = mark.col + #prefix
+    if mark.opts.end_col then
+      mark.opts.end_col = mark.opts.end_col + #prefix
+    end
+  end
+  for row = 0, #rendered.lines - 1 do
+    table.insert(rendered.marks, { row = row, col = 0, opts = { end_col = #prefix, hl_group = "AgentLsDim" } })
+  end
+end
+
+---What was rolled back, still to be read.
+---@param rendered agent_ls.Rendered
+function M.dim(rendered)
+  rendered.marks = vim.tbl_filter(function(mark) return mark.opts.virt_text ~= nil end, rendered.marks)
+  for i, line in ipairs(rendered.lines) do
+    rendered.marks[#rendered.marks + 1] = { row = i - 1, col = 0, opts = { end_col = #line, hl_group = "AgentLsOut" } }
+  end
+end
+
+return M

@@ -1,0 +1,135 @@
+-- Back to before something that the user said: what that would do is shown first, and done when it is confirmed.
+local archive = require("agent_ls.archive")
+local float = require("agent_ls.float")
+local input = require("agent_ls.chat.input")
+local log = require("agent_ls.log")
+local session = require("agent_ls.session")
+
+local M = {}
+
+local ACTIONS = { create = "write again", modify = "change back", delete = "remove" }
+local MAX_DIFF_LINES = 12 -- of each file: enough to recognise it
+
+---@param out string[]
+---@param file table of agent/revert
+local function describe(out, file)
+  local path = vim.fn.fnamemodify(file.path, ":~:.")
+  if file.state == "planned" then
+    out[#out + 1] = ("%s %s"):format(ACTIONS[file.action] or file.action, path)
+  else
+    out[#out + 1] = ("! %s stays as it is: %s"):format(path, file.reason)
+  end
+  for _, conflict in ipairs(file.conflicts or {}) do
+    out[#out + 1] = ("    lines %d to %d"):format(conflict.start + 1, math.max(conflict["end"], conflict.start + 1))
+  end
+  local shown = 0
+  for line in vim.gsplit(file.diff or "", "\n", { plain = true }) do
+    local is_change = line:match("^[-+]") and not line:match("^%-%-%- ") and not line:match("^%+%+%+ ")
+    if is_change and shown < MAX_DIFF_LINES then
+      out[#out + 1] = "    " .. line
+    end
+    shown = shown + (is_change and 1 or 0)
+  end
+  if shown > MAX_DIFF_LINES then
+    out[#out + 1] = ("    … %d more lines"):format(shown - MAX_DIFF_LINES)
+  end
+end
+
+---@param plan table result of a preview
+---@param title string
+---@return string[]
+local function lines_of(plan, title)
+  local out = { title, "" }
+  if #plan.turns > 0 then
+    out[#out + 1] = ("The conversation loses %d message(s), with what came of them."):format(#plan.turns)
+  elseif #plan.restoredTurns > 0 then
+    out[#out + 1] = ("The conversation has %d message(s) again."):format(#plan.restoredTurns)
+  end
+  if #plan.files == 0 then
+    out[#out + 1] = "No file is to be changed."
+  end
+  for _, file in ipairs(plan.files) do
+    describe(out, file)
+  end
+  return out
+end
+
+---@param turn_id string
+---@param more table
+local function go(turn_id, more)
+  archive.revert(vim.tbl_extend("force", { atTurnId = turn_id }, more), function(result)
+    if result.inputText ~= "" and input.text() == "" and more.conversation ~= false then
+      input.set_text(result.inputText)
+    end
+    for _, file in ipairs(result.files) do
+      if file.state == "conflict" or file.state == "unknown" then
+        session.say("warn", ("%s was left as it is: %s."):format(vim.fn.fnamemodify(file.path, ":~:."), file.reason))
+      end
+    end
+  end)
+end
+
+---@param plan table
+---@return boolean
+local function has_conflicts(plan)
+  return vim.iter(plan.files):any(function(file) return file.state == "conflict" end)
+end
+
+---@param turn_id string
+---@param title string
+---@param plan table
+local function confirm(turn_id, title, plan)
+  local keys = "y: all of it   f: files only   c: conversation only   n: no"
+  local text = lines_of(plan, title)
+  if has_conflicts(plan) then
+    keys = keys .. "   F: these files too"
+  end
+  vim.list_extend(text, { "", keys })
+  local bufnr, close = float.read(text, { title = "roll back", width = 80 })
+  vim.bo[bufnr].filetype = "diff"
+  local map = function(key, more)
+    vim.keymap.set("n", key, function()
+      close()
+      if more then
+        go(turn_id, more)
+      end
+    end, { buffer = bufnr, nowait = true })
+  end
+  map("y", { files = "restore" })
+  map("f", { files = "restore", conversation = false })
+  map("c", { files = "keep" })
+  map("n", nil)
+  if has_conflicts(plan) then
+    map("F", { files = "restore", force = true })
+  end
+end
+
+---Goes back to before what was said, or takes a roll back back.
+---@param item agent_ls.Item of kind user or reverted
+function M.ask(item)
+  local turn_id = assert(item.turn_id)
+  local title = item.kind == "user" and ("Back to before: %s"):format(vim.split(item.text, "\n")[1])
+    or "Take this roll back back"
+  archive.revert({ atTurnId = turn_id, files = "preview" }, function(plan) confirm(turn_id, title, plan) end)
+end
+
+---Lets the user choose where to go back to.
+function M.choose()
+  local said = vim.tbl_filter(
+    function(item) return item.kind == "user" and item.turn_id ~= nil and not item.is_out end,
+    session.snapshot().items
+  )
+  if #said == 0 then
+    return log.notify("There is nothing to roll back yet.")
+  end
+  vim.ui.select(vim.fn.reverse(said), {
+    prompt = "Roll back to before",
+    format_item = function(item) return (item.text:gsub("\n", " ")) end,
+  }, function(item)
+    if item then
+      M.ask(item)
+    end
+  end)
+end
+
+return M

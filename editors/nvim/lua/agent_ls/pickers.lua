@@ -1,0 +1,150 @@
+-- What is chosen from lists: a model, a message that waits, and how full the model's window is.
+local float = require("agent_ls.float")
+local log = require("agent_ls.log")
+local protocol = require("agent_ls.protocol")
+local session = require("agent_ls.session")
+
+local M = {}
+
+---@param model table ModelInfo
+---@param providers table<string, table>
+---@return string
+local function model_label(model, providers)
+  local provider = providers[model.provider] or { name = model.provider, hasKey = true }
+  local facts = { provider.name, model.address }
+  if model.contextTokens then
+    facts[#facts + 1] = ("%dk"):format(math.floor(model.contextTokens / 1000))
+  end
+  if model.inputPrice and model.outputPrice then
+    facts[#facts + 1] = ("$%g/$%g"):format(model.inputPrice, model.outputPrice)
+  end
+  if not provider.hasKey and (provider.keyVariable or "") ~= "" and not model.address then
+    facts[#facts + 1] = "no key"
+  end
+  return ("%s  [%s]"):format(model.name ~= "" and model.name or model.id, table.concat(facts, ", "))
+end
+
+---Lets the user choose a model; servers on this machine are looked for. The choice is remembered.
+function M.model()
+  session.models(function(result)
+    local providers = {}
+    for _, provider in ipairs(result.providers) do
+      providers[provider.id] = provider
+    end
+    local usable = function(model)
+      local provider = providers[model.provider]
+      return model.address ~= nil or not provider or provider.hasKey
+    end
+    local models = vim.list_extend(
+      vim.tbl_filter(usable, result.models),
+      vim.tbl_filter(function(model) return not usable(model) end, result.models)
+    )
+    vim.ui.select(models, {
+      prompt = "Model",
+      format_item = function(model) return model_label(model, providers) end,
+    }, function(model)
+      if model then
+        session.choose_model(model.provider, model.id)
+      end
+    end)
+  end)
+end
+
+---@param item {queuedId: string, text: string, input: table[]?}
+local function edit_queued(item)
+  -- What is attached stays attached.
+  local attached = vim.tbl_filter(function(part) return part.type ~= "text" end, item.input or {})
+  float.write(vim.split(item.text, "\n"), { title = "message that waits" }, function(lines)
+    local text = vim.trim(table.concat(lines, "\n"))
+    if text ~= "" then
+      local input = vim.list_extend(attached, { protocol.text_input(text) })
+      session.change_queue({ edit = { queuedId = item.queuedId, input = input } })
+    end
+  end)
+end
+
+---@type {[1]: string, [2]: fun(item: table)}[]
+local QUEUE_ACTIONS = {
+  { "Change it", edit_queued },
+  { "Send it now", function(item) session.change_queue({ startNow = item.queuedId }) end },
+  {
+    "To the front",
+    function(item)
+      local first = session.snapshot().queue[1]
+      session.change_queue({ move = { queuedId = item.queuedId, before = first and first.queuedId } })
+    end,
+  },
+  { "Remove it", function(item) session.change_queue({ remove = item.queuedId }) end },
+}
+
+---@param item table
+local function act_on_queued(item)
+  vim.ui.select(QUEUE_ACTIONS, {
+    prompt = item.text:match("^[^\n]*"),
+    format_item = function(action) return action[1] end,
+  }, function(action)
+    if action then
+      action[2](item)
+    end
+  end)
+end
+
+---Lets the user choose a message that waits for the agent to be done, and what becomes of it.
+function M.queue()
+  local queue = session.snapshot().queue
+  if #queue == 0 then
+    return log.notify("No message waits. :AgentLs queue TEXT makes one wait.")
+  end
+  vim.ui.select(queue, {
+    prompt = "Waits for the agent to be done",
+    format_item = function(item) return (item.text:gsub("\n", " ")) end,
+  }, function(item)
+    if item then
+      act_on_queued(item)
+    end
+  end)
+end
+
+local CATEGORIES = {
+  { "system", "Instructions and system" },
+  { "tools", "Tools" },
+  { "documents", "Project documents" },
+  { "history", "Conversation" },
+  { "toolOutput", "Output of tools" },
+}
+local BAR_COLUMNS = 24
+
+---@param count integer
+---@param whole integer
+---@return string
+local function bar(count, whole)
+  local full = math.floor(BAR_COLUMNS * math.min(1, count / math.max(1, whole)) + 0.5)
+  return ("█"):rep(full) .. ("░"):rep(BAR_COLUMNS - full)
+end
+
+---@param count integer
+---@return string with commas
+local function number(count) return (tostring(count):reverse():gsub("(%d%d%d)", "%1,"):reverse():gsub("^,", "")) end
+
+---Shows what fills the model's window.
+function M.context()
+  local usage = session.snapshot().usage
+  if not usage then
+    return log.notify("Nothing has been sent to the model yet.")
+  end
+  local percent = math.floor(100 * usage.context / math.max(1, usage.window) + 0.5)
+  local lines = {
+    ("%s %d%%   %s of %s tokens"):format(bar(usage.context, usage.window), percent, number(usage.context), number(usage.window)),
+    "",
+  }
+  for _, category in ipairs(CATEGORIES) do
+    local count = (usage.parts or {})[category[1]]
+    if count then
+      lines[#lines + 1] = ("%s %-24s %10s"):format(bar(count, usage.context), category[2], number(count))
+    end
+  end
+  vim.list_extend(lines, { "", ":AgentLs compact makes room: earlier messages become a summary." })
+  float.read(lines, { title = "context", width = 76 })
+end
+
+return M

@@ -1,0 +1,308 @@
+"""The conversation as the user's: rolled back, asked in, queued, drafted, compacted; its models and its end (H10)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.neovim.conftest import Panel, StartNvim
+from tests.neovim.stand_in_server import StandIn
+from tests.support.nvim_driver import Nvim
+
+PLAN = {
+    "session": {"id": "s1"},
+    "revertId": "",
+    "inputText": "Fix the total.",
+    "turns": ["t1"],
+    "restoredTurns": [],
+    "files": [
+        {
+            "path": "/w/cart.py",
+            "uri": "file:///w/cart.py",
+            "action": "modify",
+            "state": "planned",
+            "diff": "--- a\n+++ b\n@@ -1 +1 @@\n-new line\n+old line\n",
+            "reason": "",
+            "conflicts": [],
+        }
+    ],
+}
+
+
+def transcript(nvim: Nvim) -> None:
+    nvim.keys("<Esc>")
+    nvim.cmd("wincmd k")
+
+
+@pytest.mark.req("H10", "X10")
+@pytest.mark.parametrize(
+    ("key", "wanted"),
+    [
+        ("y", {"files": "restore"}),
+        ("f", {"files": "restore", "conversation": False}),
+        ("c", {"files": "keep"}),
+    ],
+)
+def test_a_roll_back_is_shown_first_and_done_as_far_as_is_said(
+    panel: Panel, server: StandIn, nvim: Nvim, key: str, wanted: dict[str, Any]
+) -> None:
+    server.replies["agent/revert"] = PLAN
+    server.emit("user_input", {"text": "Fix the total.", "clientKey": "", "queuedId": ""})
+    nvim.wait_screen("❯ Fix the total.")
+    transcript(nvim)
+
+    nvim.keys("gggR")
+    nvim.wait_screen("Back to before: Fix the total.", "change back /w/cart.py", "+old line")
+    assert server.expect("agent/revert")["files"] == "preview"
+    nvim.keys(key)
+
+    sent = server.expect("agent/revert")
+    assert (sent["atTurnId"], sent["sessionId"]) == ("t1", "s1")
+    assert {name: sent[name] for name in wanted} == wanted
+    if key != "f":
+        nvim.wait_for("require('agent_ls.chat.input').text() == 'Fix the total.'")
+
+
+@pytest.mark.req("X10")
+def test_what_was_rolled_back_is_dimmed_and_the_roll_back_can_be_taken_back(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
+    server.replies["agent/revert"] = PLAN | {
+        "turns": [],
+        "restoredTurns": ["t1"],
+        "files": [],
+        "inputText": "",
+    }
+    server.emit("user_input", {"text": "Fix the total.", "clientKey": "", "queuedId": ""})
+    data = {"revertId": "r1", "atTurnId": "t1", "conversation": True, "turns": ["t1"], "restoredTurns": []}
+    server.emit("reverted", data | {"files": []})
+    nvim.wait_screen("↶ Rolled back 1 message.", "gR takes it back")
+    dimmed = nvim.lua("return vim.api.nvim_get_hl(0, {name = 'NonText', link = false}).fg")
+    assert nvim.highlight_at("❯ Fix the total.")["foreground"] == dimmed
+    transcript(nvim)
+
+    nvim.keys("GgR")
+    nvim.wait_screen("has 1 message(s) again", "No file is to be changed.")
+    nvim.keys("y")
+
+    server.expect("agent/revert")
+    assert server.expect("agent/revert")["atTurnId"] == "r1"
+
+
+def ask(server: StandIn, *, multiple: bool = False, choices: tuple[str, ...] = ("Euro", "Dollar")) -> None:
+    data = {
+        "questionId": "q1",
+        "callId": "c1",
+        "agentId": "",
+        "question": "Which one?",
+        "purpose": "question",
+    }
+    server.emit("question_asked", data | {"choices": list(choices), "multiple": multiple})
+    server.emit("state", {"state": "AWAITING_INPUT"})
+
+
+@pytest.mark.req("H10", "L8")
+def test_a_question_is_answered_where_its_choice_stands(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+    ask(server)
+    nvim.wait_screen("┃ Which one?", "1 Euro", "2 Dollar", "waiting for you")
+    transcript(nvim)
+
+    nvim.keys("/Dollar<CR><CR>")
+
+    sent = server.expect("agent/answer")
+    assert (sent["questionId"], sent["answers"]) == ("q1", ["Dollar"])
+    answered = {
+        "questionId": "q1",
+        "answers": ["Dollar"],
+        "declined": False,
+        "decidedBy": "",
+        "clientKey": "",
+    }
+    server.emit("question_answered", answered)
+    nvim.wait_screen("✓ Which one?")
+    nvim.wait_gone("1 Euro")
+
+
+@pytest.mark.req("H10", "L8")
+def test_several_answers_are_marked_and_given_together(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+    ask(server, multiple=True, choices=("A1", "B2", "C3"))
+    nvim.wait_screen("☐ A1", "☐ C3")
+    transcript(nvim)
+
+    nvim.keys("/A1<CR><CR>/C3<CR><CR>")
+    nvim.wait_screen("☑ A1", "☐ B2", "☑ C3")
+    nvim.keys("a")
+
+    assert server.expect("agent/answer")["answers"] == ["A1", "C3"]
+
+
+@pytest.mark.req("H10", "L8")
+def test_a_question_is_answered_in_own_words_or_left_open(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+    ask(server)
+    nvim.wait_screen("┃ Which one?")
+    nvim.keys("<Esc><M-a>")
+    nvim.wait_screen("3: Something else…")
+    nvim.keys("3<CR>")
+    nvim.wait_screen("Answer:")
+    nvim.keys("Neither<CR>")
+    assert server.expect("agent/answer")["answers"] == ["Neither"]
+
+    nvim.keys(":AgentLs decline<CR>")
+    sent = server.expect("agent/answer")
+    assert (sent["answers"], sent["declined"]) == ([], True)
+
+
+@pytest.mark.req("H10")
+def test_a_subagent_is_one_line_that_opens(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+    about = {
+        "agentId": "agent_1",
+        "callId": "c1",
+        "task": "Look for totals",
+        "model": "m",
+        "workingDir": "/w",
+    }
+    about |= {"reason": "", "output": "", "turnsUsed": 0}
+    server.emit("subagent", about | {"status": "running"})
+    call = {"callId": "c9", "index": 0, "name": "grep", "arguments": "{}", "summary": "total"}
+    server.emit("tool_call_start", call, agent_id="agent_1")
+    server.emit("subagent", about | {"status": "completed", "output": "In cart.py.", "turnsUsed": 2})
+    nvim.wait_screen("◆ agent_1 Look for totals", "└ In cart.py.", "done · 2 rounds")
+    assert "grep" not in nvim.screen()
+    transcript(nvim)
+
+    nvim.keys("gg<CR>")
+    nvim.wait_screen("┊ ● grep total")
+    nvim.keys("<CR>")
+    nvim.wait_gone("grep")
+
+
+@pytest.mark.req("H10", "E7")
+def test_a_full_window_is_told_shown_by_category_and_compacted(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
+    total = {"inputTokens": 160_000, "outputTokens": 10}
+    parts = {"system": 4000, "tools": 6000, "documents": 0, "history": 30000, "toolOutput": 123456}
+    usage = {"call": total, "total": total, "contextTokens": 163_456, "contextWindowTokens": 200_000}
+    server.emit("usage", usage | {"totalCostUsd": None, "callCostUsd": None, "context": parts})
+    nvim.wait_screen("163.5k 82% ! :AgentLs compact")
+
+    nvim.keys("<Esc>:AgentLs context<CR>")
+    nvim.wait_screen("82%   163,456 of 200,000 tokens", "Output of tools", "123,456")
+    nvim.keys("q:AgentLs compact Keep the names.<CR>")
+
+    assert server.expect("agent/compact")["instructions"] == "Keep the names."
+
+
+MODELS = {
+    "defaultProvider": "anthropic",
+    "providers": [
+        {"id": "anthropic", "name": "Anthropic", "hasKey": True, "keyVariable": "A"},
+        {"id": "openai", "name": "OpenAI", "hasKey": False, "keyVariable": "O"},
+        {"id": "ollama", "name": "Ollama", "hasKey": False, "keyVariable": ""},
+    ],
+    "models": [
+        {"provider": "openai", "id": "wide", "name": "Wide", "contextTokens": 400000},
+        {"provider": "ollama", "id": "qwen", "name": "qwen", "address": "http://127.0.0.1:11434"},
+    ],
+}
+
+
+@pytest.mark.req("H10", "P5")
+def test_a_model_is_chosen_among_those_that_are_found_and_remembered(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
+    server.replies["agent/models"] = MODELS
+    nvim.keys("<Esc>:AgentLs model<CR>")
+    nvim.wait_screen("1: qwen  [Ollama, http://127.0.0.1:11434]", "2: Wide  [OpenAI, 400k, no key]")
+    assert server.expect("agent/models") == {"look": True}
+
+    nvim.keys("1<CR>")
+
+    sent = server.expect("agent/configure")
+    assert (sent["provider"], sent["model"], sent["remember"]) == ("ollama", "qwen", True)
+
+
+@pytest.mark.req("H10")
+def test_a_message_that_waits_is_changed_and_keeps_what_is_attached(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
+    file = {"type": "file", "uri": "file:///w/a.py"}
+    item = {
+        "queuedId": "q1",
+        "text": "later",
+        "clientKey": "",
+        "input": [file, {"type": "text", "text": "later"}],
+    }
+    server.emit("queue", {"items": [item]})
+    nvim.wait_screen("1 queued")
+
+    nvim.keys("<Esc>:AgentLs queued<CR>1<CR>")
+    nvim.wait_screen("1: Change it", "4: Remove it")
+    nvim.keys("1<CR>")
+    nvim.wait_screen("message that waits")
+    nvim.keys("ccmuch later<Esc>:w<CR>")
+
+    edit = server.expect("agent/queue")["edit"]
+    assert edit == {"queuedId": "q1", "input": [file, {"type": "text", "text": "much later"}]}
+
+
+@pytest.mark.req("H10", "H7")
+def test_a_draft_is_kept_with_its_session_and_comes_back_with_it(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
+    nvim.keys("half a thought")
+    assert server.expect("agent/draft")["text"] == "half a thought"
+    server.session("s9").draft = {"text": "of another session", "attachments": []}
+
+    nvim.lua("require('agent_ls.session').open('s9')")
+    nvim.wait_screen("of another session")
+    nvim.wait_gone("half a thought")
+    nvim.lua("require('agent_ls.session').open('s1')")
+    nvim.wait_screen("half a thought")
+
+    nvim.keys("<C-s>")
+    server.expect("agent/submit")
+    assert server.expect("agent/draft")["text"] == ""
+
+
+@pytest.mark.req("H10")
+def test_a_session_is_deleted_after_a_question_and_after_another_when_changes_wait(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
+    server.refuse("agent/deleteSession", "changes wait", kind="session_has_hunks")
+    nvim.keys("<Esc>:AgentLs delete<CR>")
+    nvim.wait_screen("1: Delete it for good")
+    nvim.keys("1<CR>")
+    nvim.wait_screen("1: Delete it anyway")
+    assert "force" not in server.expect("agent/deleteSession")
+    server.refusals.clear()
+    server.replies["agent/deleteSession"] = {"ok": True}
+    nvim.keys("1<CR>")
+
+    assert server.expect("agent/deleteSession")["force"] is True
+    nvim.wait_for("require('agent_ls.session').current_id() == nil")
+
+
+@pytest.mark.req("H10", "H17")
+def test_a_command_of_several_lines_is_changed_before_it_runs(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
+    panel.ask(command="make\nmake test")
+    nvim.wait_screen("Run this command?")
+    transcript(nvim)
+    nvim.keys("Gc")
+    nvim.wait_screen("run instead")
+    nvim.keys("Gccmake check<Esc>:w<CR>")
+
+    sent = server.expect("agent/approve")
+    assert (sent["decision"], sent["replacement"]) == ("allow", {"command": "make\nmake check"})
+
+
+@pytest.mark.req("H10")
+def test_what_is_said_while_a_session_is_made_is_meant_for_it(start_nvim: StartNvim, server: StandIn) -> None:
+    nvim = start_nvim("one.txt")
+    nvim.lua("vim.cmd('AgentLs demo') vim.cmd('AgentLs send Hello')")
+
+    assert server.expect("agent/submit")["sessionId"] == "s1"
+    assert list(server.sessions) == ["s1"]
