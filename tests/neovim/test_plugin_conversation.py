@@ -155,7 +155,7 @@ def test_a_question_is_answered_in_own_words_or_left_open(panel: Panel, server: 
 
 @pytest.mark.req("H10")
 def test_a_subagent_is_one_line_that_opens(panel: Panel, server: StandIn, nvim: Nvim) -> None:
-    about = {
+    about: dict[str, Any] = {
         "agentId": "agent_1",
         "callId": "c1",
         "task": "Look for totals",
@@ -306,3 +306,19 @@ def test_what_is_said_while_a_session_is_made_is_meant_for_it(start_nvim: StartN
 
     assert server.expect("agent/submit")["sessionId"] == "s1"
     assert list(server.sessions) == ["s1"]
+
+
+@pytest.mark.req("H10", "H17")
+def test_a_rule_is_listed_and_taken_back(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+    rule = {"id": "r1", "label": "make in this folder", "scope": "project", "hits": 3}
+    server.replies["agent/rules"] = {"rules": [rule]}
+    server.replies["agent/removeRule"] = {"removed": True}
+
+    nvim.keys("<Esc>:AgentLs rules<CR>")
+    nvim.wait_screen("1: make in this folder  [project, used 3 times]")
+    assert server.expect("agent/rules")["sessionId"] == "s1"
+    nvim.keys("1<CR>")
+    nvim.wait_screen("1: Ask about it again")
+    nvim.keys("1<CR>")
+
+    assert server.expect("agent/removeRule")["ruleId"] == "r1"

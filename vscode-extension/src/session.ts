@@ -1,7 +1,7 @@
 // The sessions of this window: subscribes, feeds their events to snapshots, and asks for what the user wants.
 // It draws nothing and knows no editor: who shows a session listens.
 import type { ApprovalItem, Level, Snapshot } from "./items";
-import { type AgentEvent, type Configuration, type InputPart, type Problem, type SessionInfo, type SubscribeResult, type TerminalInfo, isMethodNotFound, problemOf } from "./protocol";
+import { type AgentEvent, type Configuration, type InputPart, type Problem, type SessionInfo, type SubscribeResult, isMethodNotFound, problemOf } from "./protocol";
 import type { Draft } from "./protocol_chat";
 import type { ApproveAnswer, Method, Requests, Review, ReviewResult } from "./requests";
 import type { Ask, Change, Connection, Surroundings } from "./seams";
@@ -190,15 +190,6 @@ export class Sessions {
     const folder = this.around.folder();
     const answer = await this.ask("agent/sessions", { ...(folder !== undefined && { workspaceFolder: folder }) });
     return answer?.sessions;
-  }
-
-  async terminals(): Promise<readonly TerminalInfo[]> {
-    const answer = await this.ofCurrent("agent/terminals", ({ sessionId }) => ({ sessionId }));
-    return answer?.terminals ?? [];
-  }
-
-  async kill(terminalId: string): Promise<void> {
-    await this.ofCurrent("agent/terminalKill", (change) => ({ ...change, terminalId }));
   }
 
   /** Fetches the items before those that are here. */

@@ -85,7 +85,7 @@ export class Inbox {
         this.terminals.show(message.callId);
         break;
       case "kill":
-        await sessions.kill(message.terminalId);
+        await this.terminals.kill(message.terminalId);
         break;
       case "configure":
         await sessions.configure(message.configuration);

@@ -1,6 +1,7 @@
 // The terminals that show what commands print: made when first looked at, and again after a reload. It runs nothing.
 import * as vscode from "vscode";
 import type { ToolItem } from "../items";
+import type { TerminalInfo } from "../protocol";
 import type { Change } from "../seams";
 import type { Sessions } from "../session";
 import type { Read, Source, Told } from "./follower";
@@ -58,7 +59,7 @@ export class Terminals implements vscode.Disposable {
 
   /** Lets the user choose a command of this session, to look at or to end. */
   async choose(): Promise<void> {
-    const running = new Set((await this.sessions.terminals()).filter((info) => typeof info.exitCode !== "number").map((info) => info.terminalId));
+    const running = new Set((await this.listed()).filter((info) => typeof info.exitCode !== "number").map((info) => info.terminalId));
     const all = [...this.sessions.snapshot.terminals.values()].reverse();
     const items = all.map((terminal) => ({
       label: terminal.title,
@@ -75,16 +76,25 @@ export class Terminals implements vscode.Disposable {
       pick.hide();
     });
     pick.onDidTriggerItemButton(({ item }) => {
-      void this.sessions.kill(item.terminal.id);
+      void this.kill(item.terminal.id);
       pick.hide();
     });
     pick.onDidHide(() => { pick.dispose(); });
     pick.show();
   }
 
+  async kill(terminalId: string): Promise<void> {
+    await this.sessions.ofCurrent("agent/terminalKill", (change) => ({ ...change, terminalId }));
+  }
+
   dispose(): void {
     for (const subscription of this.subscriptions) subscription.dispose();
     for (const { terminal } of this.shown.values()) terminal.dispose();
+  }
+
+  private async listed(): Promise<readonly TerminalInfo[]> {
+    const answer = await this.sessions.ofCurrent("agent/terminals", ({ sessionId }) => ({ sessionId }));
+    return answer?.terminals ?? [];
   }
 
   private make(item: ToolItem): Shown {
@@ -124,7 +134,7 @@ export class Terminals implements vscode.Disposable {
   }
 
   private stop(item: ToolItem | undefined): void {
-    if (item?.terminalId !== undefined) void this.sessions.kill(item.terminalId);
+    if (item?.terminalId !== undefined) void this.kill(item.terminalId);
   }
 
   private closed(terminal: vscode.Terminal): void {

@@ -195,6 +195,7 @@ M.commands = {
     help = "make room: earlier messages become a summary",
   },
   context = { run = function() pickers().context() end, help = "what fills the model's window" },
+  rules = { run = function() pickers().rules() end, help = "what is allowed without asking; take a rule back" },
   queued = { run = function() pickers().queue() end, help = "messages that wait: change, send, move, remove" },
   answer = { run = function() answer_question() end, help = "answer what the agent asks" },
   decline = {

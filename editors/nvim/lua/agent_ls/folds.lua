@@ -245,6 +245,9 @@ function fold.question_answered(s, data)
   end
 end
 
+---Seen by those who list rules; nothing in the transcript changes.
+function fold.rule_removed() end
+
 ---A helper of the agent: what it does is folded below this entry.
 function fold.subagent(s, data)
   local item = s.agents[data.agentId]

@@ -105,6 +105,33 @@ function M.queue()
   end)
 end
 
+---@param rule table of agent/rules
+---@return string
+local function rule_label(rule)
+  local uses = rule.hits == 1 and "used once" or ("used %d times"):format(rule.hits or 0)
+  return ("%s  [%s, %s]"):format(rule.label, rule.scope, uses)
+end
+
+---What is allowed without asking, by rules that the user gave; one of them can be taken back.
+function M.rules()
+  session.rules(function(rules)
+    if #rules == 0 then
+      return log.notify("No rule is given. An approval offers rules to allow by.")
+    end
+    vim.ui.select(rules, { prompt = "Allowed without asking", format_item = rule_label }, function(rule)
+      if not rule then
+        return
+      end
+      local yes = "Ask about it again"
+      vim.ui.select({ yes, "Leave it" }, { prompt = rule.label }, function(choice)
+        if choice == yes then
+          session.remove_rule(rule.id, function() log.notify(rule.label .. ": asked about again") end)
+        end
+      end)
+    end)
+  end)
+end
+
 local CATEGORIES = {
   { "system", "Instructions and system" },
   { "tools", "Tools" },

@@ -393,6 +393,27 @@ end
 ---@param change table exactly one of edit, move, remove, startNow
 function M.change_queue(change) M.ask(method.queue, change) end
 
+---@return table params that name the session, or the folder while there is none
+local function of_session_or_folder()
+  return current_id and { sessionId = current_id } or { workspaceFolder = vim.uri_from_fname(files.root()) }
+end
+
+---@param done fun(rules: table[])
+function M.rules(done)
+  client.request(
+    method.rules,
+    of_session_or_folder(),
+    M.reporting(function(result) done(result.rules) end)
+  )
+end
+
+---@param rule_id string
+---@param done fun()
+function M.remove_rule(rule_id, done)
+  local params = vim.tbl_extend("force", of_session_or_folder(), { ruleId = rule_id, clientKey = protocol.client_key() })
+  client.request(method.remove_rule, params, M.reporting(done))
+end
+
 ---The models that there are; servers on this machine are looked for.
 ---@param done fun(result: table)
 function M.models(done) client.request(method.models, { look = true }, M.reporting(done)) end
