@@ -19,7 +19,18 @@ class Command(Protocol):
     def run(self, options: argparse.Namespace) -> int: ...
 
 
-COMMANDS = ("serve", "exec", "demo", "sessions", "models", "keys", "policy", "apply-patch", "protocol")
+COMMANDS = (
+    "serve",
+    "exec",
+    "demo",
+    "sessions",
+    "models",
+    "keys",
+    "policy",
+    "apply-patch",
+    "protocol",
+    "doctor",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -48,6 +59,7 @@ _HELP = {
     "keys": "keep, list and forget API keys",
     "policy": "what becomes of a command, and the rules that you stored",
     "apply-patch": "apply a v4a patch to the files below this folder, all or nothing",
+    "doctor": "what is there and what is missing: keys, providers, programs, folders",
     "protocol": "the messages between editors and agent-ls, for programs",
 }
 

@@ -1,0 +1,203 @@
+"""What agent-ls needs, looked at one by one: what is there, what is missing, and what to do about it.
+
+Nothing is changed, no key is shown. Only the providers that are set up are asked, and only when that is wanted.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import ssl
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import anyio
+import anyio.to_thread
+
+from agent_ls._version import __version__
+from agent_ls.app.keys import load_credentials
+from agent_ls.app.reachable import LOCAL, reach_all
+from agent_ls.app.state_folder import state_folder
+from agent_ls.environments.local.ripgrep import candidates, newest
+from agent_ls.llm.credentials import Credentials, key_variable
+
+Grade: TypeAlias = Literal["good", "note", "bad"]
+
+PROGRAM_S = 10.0
+RIPGREP_FROM = (13, 0, 0)
+GIT_FROM = (2, 20, 0)
+EDITORS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
+    ("nvim", "Neovim", (0, 11, 0)),
+    ("code", "VS Code", (1, 90, 0)),
+    ("emacs", "Emacs", (28, 1)),
+    ("hx", "Helix", (24, 7)),
+    ("subl", "Sublime Text", (4, 0)),
+    ("kate", "Kate", (22, 12, 0)),
+)
+"""Programs with the lowest version that is known to work; an editor that is not there is not told."""
+
+_PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
+_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+_VERSION = re.compile(r"(\d+(?:\.\d+)+|\b\d{4}\b)")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`bad`: something that agent-ls is for does not work; `note`: it works, with less. `hint` says what to do."""
+
+    subject: str
+    grade: Grade
+    text: str
+    hint: str = ""
+
+
+async def examine(*, asks_providers: bool) -> list[Finding]:
+    """All findings, in the order in which a person reads them. Never raises for something that is missing."""
+    credentials = load_credentials()
+    found = [_program(), *_system(), await anyio.to_thread.run_sync(_state), _log()]
+    found += [
+        await _ripgrep(),
+        await _versioned("git", "git", GIT_FROM, "sessions then know nothing of branches"),
+    ]
+    found += _certificates()
+    found += [_keys(credentials)]
+    if asks_providers:
+        found += await _providers(credentials)
+    return found + await _editors()
+
+
+def _program() -> Finding:
+    python = ".".join(map(str, sys.version_info[:3]))
+    return Finding("agent-ls", "good", f"{__version__}, Python {python}, {platform.platform()}")
+
+
+def _system() -> Iterator[Finding]:
+    if os.name == "nt":
+        text = "Windows: commands run by pipes, without a terminal of the editor's"
+        yield Finding(
+            "commands", "note", text, "files of an agent's processes may outlive it; docs/security.md"
+        )
+        return
+    shell = shutil.which("bash") or shutil.which("sh")
+    if shell:
+        yield Finding("commands", "good", f"run by {shell}, through pipes")
+    else:
+        yield Finding("commands", "bad", "there is no shell on PATH", "install bash, or mend PATH")
+    yield Finding("sandbox", "note", "commands are not confined by the system", "see docs/security.md")
+
+
+def _state() -> Finding:
+    folder = state_folder()
+    hint = "set AGENT_LS_STATE_DIR to a folder that you may write"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            mode = folder.stat().st_mode & 0o777
+    except OSError as error:
+        return Finding("state", "bad", f"{folder} cannot be written: {error.strerror or error}", hint)
+    free = shutil.disk_usage(folder).free // (1024 * 1024)
+    if os.name == "posix" and mode & 0o077:
+        return Finding(
+            "state", "bad", f"{folder} may be read by others (mode {mode:o})", f"chmod 700 {folder}"
+        )
+    if free < 100:
+        return Finding("state", "note", f"{folder}, only {free} MB are free", "free some space")
+    return Finding("state", "good", f"sessions lie in {folder}")
+
+
+def _log() -> Finding:
+    places = (
+        "in Neovim the file vim.lsp.log.get_filename(), in VS Code the output channel agent-ls, "
+        "in Emacs the buffer *EGLOT … stderr*"
+    )
+    return Finding("log", "good", f"the server's log is its stderr, which the editor keeps: {places}")
+
+
+async def _ripgrep() -> Finding:
+    programs = await anyio.to_thread.run_sync(candidates)
+    program = await newest(programs)
+    if not program:
+        hint = "pip install ripgrep==14.1.0, or put rg on PATH"
+        return Finding("ripgrep", "note", "not found: searching is slower without it", hint)
+    version = await _version_of(program)
+    text = f"{_told(version)}, {program}"
+    return Finding("ripgrep", "good" if version >= RIPGREP_FROM else "note", text)
+
+
+def _certificates() -> Iterator[Finding]:
+    for name in _CERTIFICATES:
+        if (value := os.environ.get(name)) and not Path(value).exists():
+            yield Finding("certificates", "bad", f"{name} names {value}, which is not there", f"unset {name}")
+    proxies = [name for name in _PROXIES if os.environ.get(name) or os.environ.get(name.lower())]
+    if proxies:
+        # Their values may hold a password.
+        yield Finding("proxy", "note", f"set by {', '.join(proxies)}")
+    count = ssl.create_default_context().cert_store_stats()["x509_ca"]
+    if not count and not ssl.get_default_verify_paths().capath:
+        hint = "install the system's certificates, or set SSL_CERT_FILE, or caFile of a provider"
+        yield Finding("certificates", "note", "the system has no certificate authorities of its own", hint)
+    else:
+        yield Finding("certificates", "good", f"{count} authorities of the system")
+
+
+def _keys(credentials: Credentials) -> Finding:
+    names = [name for name in credentials.providers if credentials.secret(name)]
+    if names:
+        return Finding("keys", "good", f"there is one for {', '.join(names)}")
+    hint = f"`agent-ls keys set anthropic`, or set {key_variable('anthropic')}; local models need none"
+    return Finding("keys", "note", "there is none", hint)
+
+
+async def _providers(credentials: Credentials) -> list[Finding]:
+    found = []
+    for one in await reach_all(credentials):
+        if not one.problem:
+            found.append(Finding(one.provider, "good", f"{one.address} answers, {len(one.models)} models"))
+        elif credentials.secret(one.provider) or (one.address and one.provider not in LOCAL):
+            found.append(Finding(one.provider, "bad", f"{one.address}: {one.problem}", one.hint))
+    if not any(item.grade == "good" for item in found):
+        hint = "set a key, or start a local server such as Ollama; `agent-ls demo` needs neither"
+        found.append(Finding("models", "bad", "no model can be used now", hint))
+    return found
+
+
+async def _editors() -> list[Finding]:
+    found = []
+    for program, name, lowest in EDITORS:
+        if not shutil.which(program):
+            continue
+        version = await _version_of(program)
+        if version and version < lowest:
+            hint = f"use {_told(lowest)} or newer"
+            found.append(Finding(name, "note", f"{_told(version)} is older than what is known to work", hint))
+        else:
+            found.append(Finding(name, "good", _told(version)))
+    return found
+
+
+async def _versioned(program: str, name: str, lowest: tuple[int, ...], without: str) -> Finding:
+    if not shutil.which(program):
+        return Finding(name, "note", f"not found: {without}", f"install {name}")
+    version = await _version_of(program)
+    return Finding(name, "good" if version >= lowest else "note", _told(version))
+
+
+async def _version_of(program: str) -> tuple[int, ...]:
+    """() when it does not say."""
+    try:
+        with anyio.fail_after(PROGRAM_S):
+            answer = await anyio.run_process([program, "--version"], check=False)
+    except (OSError, TimeoutError):
+        return ()
+    found = _VERSION.search(answer.stdout.decode("utf-8", "replace"))
+    return tuple(int(part) for part in found[1].split(".")) if found else ()
+
+
+def _told(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version)) or "it does not tell its version"
