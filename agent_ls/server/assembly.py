@@ -57,7 +57,9 @@ ROUTES: tuple[Route, ...] = (
 def assemble(server: AgentServer, start: Start, open_bench: OpenBench) -> tuple[Bench, Router]:
     protocol, host = server.protocol, server.host
     options = protocol.options.get("agentLs") if isinstance(protocol.options, dict) else None
-    bench, problems = open_bench(host, options if isinstance(options, dict) else {})
+    settings = options if isinstance(options, dict) else {}
+    # The token is no setting: it was looked at before all else (listen.py).
+    bench, problems = open_bench(host, {name: settings[name] for name in settings if name != "token"})
     client_id = new_id("c")
     senders = EventSenders(send=protocol.send_event, drain=server.writer.drain, start=start)
     requests = ClientRequests(

@@ -9,20 +9,29 @@ from __future__ import annotations
 import gc
 import json
 import os
+import select
 import sys
+from pathlib import Path
 
 from agent_ls.server.framing import FrameError, FrameParser, frame
 from agent_ls.server.hello import client_abilities, initialize_result
 
 READ_BYTES = 1 << 16
+FIRST_MESSAGE_S = 10.0
+"""A connection that says nothing for so long is closed."""
 
 
-def main() -> int:
-    """Serves the editor over stdin and stdout; returns the exit code of the process."""
+def main(token_file: str = "") -> int:
+    """Serves the editor over stdin and stdout; returns the exit code of the process.
+
+    With a `token_file` these are a connection that anybody on this machine could have made (listen.py).
+    """
     reader, writer = claim_stdio()
     parser = FrameParser()
+    if token_file and not select.select([reader], [], [], FIRST_MESSAGE_S)[0]:
+        return 1
     first = read_first(reader, parser)
-    if not first:
+    if not first or (token_file and not _is_let_in(first[0], writer, token_file)):
         return 1
     answer = early_answer(first[0])
     if answer:
@@ -33,6 +42,15 @@ def main() -> int:
     from agent_ls.server.server import Connection, run
 
     return run(AgentBackend(), Connection(reader, writer, parser, first, is_answered=answer is not None))
+
+
+def _is_let_in(body: bytes, writer: int, token_file: str) -> bool:
+    from agent_ls.server.listen import has_token, read_token, refusal
+
+    if has_token(body, read_token(Path(token_file))):
+        return True
+    _write(writer, frame(refusal(body)))
+    return False
 
 
 def claim_stdio() -> tuple[int, int]:

@@ -1,0 +1,107 @@
+"""Editors that connect by TCP: a token, a state for each connection, and nobody in another's way."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+
+from tests.support import commands
+from tests.support.editor import Editor
+from tests.support.framed_client import DEADLINE_S, FramedClient, ResponseError, ServerProcess, server_process
+
+pytestmark = pytest.mark.req("H1")
+
+
+@asynccontextmanager
+async def listening(token: Path) -> AsyncIterator[tuple[ServerProcess, int]]:
+    command = (sys.executable, "-m", "agent_ls", "serve", "--tcp", "0", "--token-file", str(token))
+    async with server_process(command) as server:
+        with anyio.fail_after(DEADLINE_S):
+            while "listening on" not in server.log:
+                await anyio.lowlevel.checkpoint()
+        yield server, int(server.log.partition("127.0.0.1:")[2].partition(",")[0])
+
+
+@asynccontextmanager
+async def connected(port: int) -> AsyncIterator[FramedClient]:
+    async with await anyio.connect_tcp("127.0.0.1", port) as stream, anyio.create_task_group() as tasks:
+        client = FramedClient(stream, stream)
+        tasks.start_soon(client.run)
+        yield client
+        tasks.cancel_scope.cancel()
+
+
+async def test_two_editors_have_a_state_each_and_the_session_of_one_is_the_others_only_when_it_is_closed(
+    tmp_path: Path,
+) -> None:
+    token, project = tmp_path / "token", tmp_path / "project"
+    project.mkdir()
+    async with listening(token) as (_, port):
+        secret = token.read_text().strip()
+        assert token.stat().st_mode & 0o777 == 0o600 and len(secret) >= 32
+        async with connected(port) as one, connected(port) as two:
+            first, second = Editor(one), Editor(two)
+            for editor in (first, second):
+                await editor.start(project, token=secret)
+            session_id = await first.new_session()
+            await first.submit(session_id, "What is here?")
+            await one.event("processing_end")
+            assert not two.events
+            listed = (await two.request("agent/sessions"))["sessions"]
+            assert [session["id"] for session in listed] == [session_id]
+            with pytest.raises(ResponseError) as busy:
+                await second.subscribe(session_id)
+            assert busy.value.data["kind"] == "session_busy"
+            await one.shut_down()
+            with anyio.fail_after(DEADLINE_S):
+                await one.ended.wait()
+            assert (await second.subscribe(session_id))["session"]["id"] == session_id
+            assert not any(m.get("method") == "window/showMessage" for m in one.received + two.received)
+
+
+@pytest.mark.parametrize("given", [None, "", "wrong", 7])
+async def test_without_the_token_the_connection_is_refused_and_others_go_on(
+    given: object, tmp_path: Path
+) -> None:
+    token = tmp_path / "token"
+    async with listening(token) as (server, port):
+        async with connected(port) as client:
+            with pytest.raises(ResponseError) as refused:
+                await client.initialize(initializationOptions={"agentLs": {"token": given}})
+            assert "token" in refused.value.message
+            with anyio.fail_after(DEADLINE_S):
+                await client.ended.wait()
+        async with connected(port) as client:
+            options = {"agentLs": {"token": token.read_text().strip()}}
+            assert (await client.initialize(initializationOptions=options))["serverInfo"][
+                "name"
+            ] == "agent-ls"
+        assert token.read_text().strip() not in server.log
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--tcp", "0"], "--token-file"),
+        (["--tcp", "0.0.0.0:0", "--token-file", "t"], "not this machine"),
+        (["--tcp", "example.org:80", "--token-file", "t"], "not this machine"),
+        (["--tcp", "many", "--token-file", "t"], "no address"),
+        (["--tcp", "0", "--token-file", "short"], "shorter"),
+        (["--tcp", "0", "--token-file", "open"], "chmod 600"),
+    ],
+)
+async def test_what_would_not_be_safe_is_not_listened_on(words: list[str], told: str, tmp_path: Path) -> None:
+    (tmp_path / "short").write_text("x")
+    (tmp_path / "open").write_text("x" * 40)
+    (tmp_path / "short").chmod(0o600)
+    (tmp_path / "open").chmod(0o644)
+    environ = commands.environment(tmp_path / "home")
+    command = commands.command("serve", *words)
+    done = await anyio.run_process(command, env=environ, cwd=tmp_path, check=False)
+
+    assert done.returncode == 1 and told in done.stderr.decode()
