@@ -100,7 +100,7 @@ class Models:
         state_dir: Path | None = None,
         tools: Sequence[Tool[Any]] = (),
     ) -> None:
-        self._settings = settings
+        self.settings = settings
         self._credentials = credentials
         self._own = adapters
         self._tools = tools
@@ -118,7 +118,7 @@ class Models:
 
         A key for a provider that we do not speak to yet counts as none.
         """
-        settings = self._settings
+        settings = self.settings
         named = provider or settings.provider
         if named:
             usual = self._chosen.model if named == self._chosen.provider else ""

@@ -40,7 +40,7 @@ from agent_ls.app.review_desk import ReviewDesk
 from agent_ls.app.reviewed_environment import ReviewedEnvironment, command_files
 from agent_ls.app.rolling_back import RolledBack, Wanted, roll_back
 from agent_ls.app.rule_desk import RuleDesk
-from agent_ls.app.settings import Settings
+from agent_ls.app.settings import Settings, parse_settings
 from agent_ls.app.store_errors import STATE_VARIABLE, store_errors
 from agent_ls.app.stored import SessionFiles
 from agent_ls.app.surroundings import EditorEyes, EditorSurroundings
@@ -119,6 +119,16 @@ class Workbench:
         self._opening = anyio.Lock()
         self._pruned: set[str] = set()
         self._group: TaskGroup | None = None
+
+    def change_settings(self, options: Mapping[str, Any]) -> Sequence[str]:
+        """For the sessions that are made or opened from now on; says what is wrong with them, or holds only later."""
+        settings, problems = parse_settings(options)
+        if settings.providers != self.settings.providers:
+            problems.append("agentLs.providers: what was changed there holds from the next start on")
+        self.settings = self.models.settings = settings.model_copy(
+            update={"providers": self.settings.providers}
+        )
+        return problems
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Owns the sessions. Cancelled: all of them end, in good order."""

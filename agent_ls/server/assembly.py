@@ -27,6 +27,7 @@ from agent_ls.server.features import (
     sessions,
     terminals,
 )
+from agent_ls.server.features.configuration import settings_changed
 from agent_ls.server.from_lsp import maybe_path
 from agent_ls.server.rpc import Route, Router
 from agent_ls.server.seams import Bench
@@ -75,14 +76,21 @@ def assemble(server: AgentServer, start: Start, open_bench: OpenBench) -> tuple[
     context = Context(
         bench, host, protocol.client, client_id, partial(_folders, server), senders, requests, shown_texts
     )
-    for problem in (*problems, *_mismatch(server)):
-        message = lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=problem)
-        protocol.notify(lsp.WINDOW_SHOW_MESSAGE, message)
-    if protocol.client.is_rich:
-        return bench, Router(ROUTES, context, Answers(start))
-    face = StockFace(context, protocol, start)
-    host.watch(face)
-    return bench, Router(ROUTES, context, Answers(start), face.answers)
+
+    def tell(problems: Sequence[str]) -> None:
+        for problem in problems:
+            message = lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=problem)
+            protocol.notify(lsp.WINDOW_SHOW_MESSAGE, message)
+
+    tell((*problems, *_mismatch(server)))
+    standard: dict[str, Callable[[Any], Awaitable[Any]]] = {
+        lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: partial(settings_changed, bench, tell)
+    }
+    if not protocol.client.is_rich:
+        face = StockFace(context, protocol, start)
+        host.watch(face)
+        standard |= face.answers
+    return bench, Router(ROUTES, context, Answers(start), standard)
 
 
 def _folders(server: AgentServer) -> Sequence[str]:

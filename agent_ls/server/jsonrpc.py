@@ -47,6 +47,7 @@ OURS = frozenset(
         lsp.TEXT_DOCUMENT_CODE_LENS,
         lsp.TEXT_DOCUMENT_COMPLETION,
         lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL,
+        lsp.WORKSPACE_DID_CHANGE_CONFIGURATION,
     }
 )
 """Standard messages that are answered as ours are: as plain JSON, by the back end."""

@@ -250,6 +250,10 @@ class Bench(Protocol):
     @property
     def rules(self) -> Rules: ...
 
+    def change_settings(self, options: Mapping[str, Any]) -> Sequence[str]:
+        """The settings section as it is now; what is wrong with it, a sentence each."""
+        ...
+
     def set_credential(self, provider: str, secret: str | None) -> None:
         """From the next call of the model on; None forgets it.
 

@@ -310,6 +310,27 @@ async def test_settings_that_are_wrong_are_told_and_the_rest_holds(project: Path
         await editor.new_session(provider=None)
 
 
+async def test_settings_that_change_hold_for_the_sessions_made_from_then_on(project: Path) -> None:
+    async with server_process() as server:
+        editor = Editor(server.client)
+        await editor.start(project, provider="walkthrough")
+        before = await editor.new_session(provider=None)
+        for settings in (None, {}, {"other": {"mode": "full"}}, 7):  # of other servers, or nothing at all
+            await server.client.notify("workspace/didChangeConfiguration", {"settings": settings})
+        changed = {
+            "agentLs": {"provider": "walkthrough", "mode": "plan", "providers": {"ollama": {}}, "mood": 1}
+        }
+        await server.client.notify("workspace/didChangeConfiguration", {"settings": changed})
+        after = await editor.new_session(provider=None)
+        modes = {it["id"]: it["mode"] for it in (await server.client.request("agent/sessions"))["sessions"]}
+        assert modes == {before: "ask", after: "plan"}
+        told = [
+            m["params"]["message"] for m in server.client.received if m.get("method") == "window/showMessage"
+        ]
+        assert any("agentLs.mood" in one for one in told) and any("next start" in one for one in told)
+        assert len(told) == 2
+
+
 @pytest.mark.req("R3", "R4", "H7")
 async def test_a_killed_server_is_resumed_with_all_but_the_running_turn(project: Path) -> None:
     key = new_key()
