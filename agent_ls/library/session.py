@@ -32,7 +32,7 @@ from agent_ls.loop.events import (
     SessionEvent,
     ToolCallEnd,
 )
-from agent_ls.policy.decide import Mode, ReviewSetting
+from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.tools.base import Tool
 
 Approver: TypeAlias = Callable[[ApprovalRequested], Awaitable[Answer | bool]]
