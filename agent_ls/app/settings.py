@@ -47,9 +47,13 @@ class ProviderSettings(_Section):
 
 
 class EditSettings(_Section):
-    """`ambiguous`: what becomes of a patch whose lines fit loosely at several places (SEMANTICS 3.2)."""
+    """`ambiguous`: what becomes of a patch whose lines fit loosely at several places (SEMANTICS 3.2).
+
+    `read_first` as in ToolContext.read_first.
+    """
 
     ambiguous: Literal["first", "refuse"] = "first"
+    read_first: Literal["overwrite", "edit", "all"] = "edit"
 
 
 class SessionSettings(_Section):

@@ -304,6 +304,7 @@ class Workbench:
             reasoning_effort=str(effort) if effort else None,
             user_instructions=settings.user_instructions,
             refuse_ambiguous_edits=settings.edits.ambiguous == "refuse",
+            read_first=settings.edits.read_first,
         )
 
     def _assemble(

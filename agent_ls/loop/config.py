@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from agent_ls.llm.retry import RetryPolicy
+from agent_ls.tools.base import ReadFirst
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +15,7 @@ class SessionConfig:
 
     `max_turns` counts model calls over the whole session. `tool_output_limits` (characters) and
     `tool_line_limits` (lines, 0: none) override the tables of 000 section 5 by tool name.
-    `refuse_ambiguous_edits` as ToolContext.refuse_ambiguous.
+    `refuse_ambiguous_edits` and `read_first` as in ToolContext.
     A changed config holds from the next round (Session.configure).
     """
 
@@ -30,4 +31,5 @@ class SessionConfig:
     max_subagent_depth: int = 1
     user_instructions: str = ""
     refuse_ambiguous_edits: bool = False
+    read_first: ReadFirst = "edit"
     retry: RetryPolicy = field(default_factory=RetryPolicy)

@@ -150,6 +150,7 @@ class Dispatcher:
             refuse_ambiguous=config.refuse_ambiguous_edits,
             subagents=self._subagents,
             questions=self._questions,
+            read_first=config.read_first,
         )
         try:
             output = await self._guarded(call, parsed, context)

@@ -14,7 +14,7 @@ from agent_ls.patch.hunks import ChangeSet, FileChange
 from agent_ls.patch.v4a_apply import Contents, Unreadable, parse, plan
 from agent_ls.tools import descriptions
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
-from agent_ls.tools.freshness import demand_current, is_current, stale
+from agent_ls.tools.freshness import demand_current, demand_read, is_current, stale
 from agent_ls.tools.missing import nearest
 from agent_ls.tools.paths import absolute, shown_path
 from agent_ls.tools.planned import as_decided, commit, effect_of, landed_notes
@@ -109,6 +109,8 @@ def _demand_seen(change: FileChange, context: ToolContext) -> None:
         demand_current(path, change.before, context)
     if change.overwritten:
         demand_current(path, change.overwritten, context)
+    if context.read_first == "all" and change.before and change.action in ("modify", "move"):
+        demand_read(absolute(change.moved_from or change.path, context.environment), context)
     # Deleting a file that was never read is deliberate; deleting one that changed since it was read may not be.
     if change.action == "delete" and change.before and context.reads.shown(path) is not None:
         if not is_current(path, change.before, context):

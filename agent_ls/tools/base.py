@@ -25,6 +25,7 @@ from agent_ls.llm.messages import ImagePart
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
+ReadFirst: TypeAlias = Literal["overwrite", "edit", "all"]
 Category: TypeAlias = Literal["read", "write", "admin"]
 
 
@@ -239,6 +240,8 @@ class ToolContext:
     """What a tool is given. It has no other way to the world.
 
     `refuse_ambiguous`: a change that fits loosely at several places is refused, where else the first is taken.
+    `read_first`: which changes of a file demand that the model has read it. Those that overwrite it as a whole always
+    do; `edit`: and edit_file; `all`: and patches, though what they quote proves the reading.
     """
 
     environment: ExecutionEnvironment
@@ -249,6 +252,7 @@ class ToolContext:
     refuse_ambiguous: bool = False
     subagents: SubagentSpawner = field(default_factory=NoSubagents)
     questions: Questions = field(default_factory=NoQuestions)
+    read_first: ReadFirst = "edit"
 
 
 @dataclass(frozen=True, slots=True)

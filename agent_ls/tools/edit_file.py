@@ -1,4 +1,8 @@
-"""edit_file: one text for another, exact and unique (000 section 3.3, SEMANTICS 12, REQUIREMENTS T3, X9)."""
+"""edit_file: one text for another, exact and unique (000 section 3.3, SEMANTICS 12, REQUIREMENTS T3, X9).
+
+One replacement a call. Several at once, all or nothing, are what a patch is for; the engine takes a list too
+(patch/replace.py, `replace_each`), for tools of a host's own.
+"""
 
 from __future__ import annotations
 
@@ -73,9 +77,11 @@ async def _planned(arguments: EditFileArguments, context: ToolContext) -> _Edit:
     name = shown_path(path, context.environment)
     current = await _current(path, context)
     # An edit that changes nothing, or would create a file over another, is told so first (SEMANTICS 12.1).
-    if current and arguments.old_string not in ("", arguments.new_string):
+    is_replaced = bool(current) and arguments.old_string not in ("", arguments.new_string)
+    if is_replaced and context.read_first != "overwrite":
         demand_read(path, context)
-    moved_on = bool(current) and not is_current(path, current or b"", context)
+    is_known = context.reads.shown(path) is not None
+    moved_on = bool(current) and is_known and not is_current(path, current or b"", context)
     try:
         replaced = _replaced(current, arguments)
     except PatchError as error:

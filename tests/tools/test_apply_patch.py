@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -11,6 +11,7 @@ from agent_ls.environments.errors import StaleFileError
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.patch.errors import Code
 from agent_ls.tools.apply_patch import APPLY_PATCH
+from agent_ls.tools.base import ToolError
 from agent_ls.tools.read_file import READ_FILE
 from agent_ls.tools.refusals import KINDS
 from tests.support.tool_calls import ToolCalls, TypingEnvironment
@@ -300,3 +301,30 @@ async def test_apply_patch_when_the_example_of_its_description_is_sent_then_it_a
 
 def test_refusals_when_the_engine_has_a_code_then_it_has_a_kind() -> None:
     assert set(KINDS) == set(get_args(Code))
+
+
+@pytest.mark.req("X9")
+@pytest.mark.parametrize(("setting", "is_refused"), [("overwrite", False), ("edit", False), ("all", True)])
+async def test_apply_patch_when_it_updates_a_file_that_was_not_read_then_the_setting_decides(
+    setting: Any, is_refused: bool
+) -> None:
+    calls = ToolCalls(MemoryEnvironment({"f": "one\n"}))
+    calls.context = replace(calls.context, read_first=setting)
+    body = "*** Begin Patch\n*** Update File: f\n@@\n-one\n+ONE\n*** End Patch"
+    if is_refused:
+        with pytest.raises(ToolError) as refused:
+            await calls.call(APPLY_PATCH, patch=body)
+        assert refused.value.kind == "not_read"
+        await calls.call(READ_FILE, file_path="f")
+    await calls.call(APPLY_PATCH, patch=body)
+    assert calls.text("f") == "ONE\n"
+
+
+@pytest.mark.req("X9")
+@pytest.mark.parametrize("setting", ["overwrite", "edit", "all"])
+async def test_apply_patch_when_it_adds_over_a_file_then_it_was_read_whatever_is_set(setting: Any) -> None:
+    calls = ToolCalls(MemoryEnvironment({"f": "one\n"}))
+    calls.context = replace(calls.context, read_first=setting)
+    with pytest.raises(ToolError) as refused:
+        await calls.call(APPLY_PATCH, patch="*** Begin Patch\n*** Add File: f\n+ONE\n*** End Patch")
+    assert refused.value.kind == "not_read" and calls.text("f") == "one\n"

@@ -9,7 +9,7 @@ from agent_ls.environments.base import sha256
 from agent_ls.environments.effects import WriteEffect
 from agent_ls.environments.errors import NotAFileError
 from agent_ls.environments.memory import MemoryEnvironment
-from agent_ls.tools.base import Tool
+from agent_ls.tools.base import Tool, ToolError
 from agent_ls.tools.edit_file import CHANGED_ELSEWHERE, EDIT_FILE, EditOccurrenceArguments
 from agent_ls.tools.read_file import READ_FILE
 from tests.support.tool_calls import ToolCalls, TypingEnvironment
@@ -271,3 +271,31 @@ async def test_edit_file_when_folder_then_the_environments_error_passes_through(
         await ToolCalls(MemoryEnvironment({"d/f": ""})).call(
             EDIT_FILE, file_path="d", old_string="a", new_string="b"
         )
+
+
+@pytest.mark.req("X9")
+async def test_edit_file_when_reading_first_is_for_overwriting_only_then_its_text_proves_the_reading() -> (
+    None
+):
+    calls = ToolCalls(MemoryEnvironment({"f": "one\ntwo\n"}))
+    calls.context = replace(calls.context, read_first="overwrite")
+    told = await edit(calls, "one", "ONE")
+    assert calls.text("f") == "ONE\ntwo\n"
+    assert CHANGED_ELSEWHERE not in told
+    calls.environment.put("f", "ONE\ntwo\nmine\n")
+    calls.context = replace(calls.context, read_first="overwrite")
+    assert CHANGED_ELSEWHERE in await edit(calls, "two", "TWO"), "a file that is known is compared as ever"
+
+
+@pytest.mark.req("X9")
+@pytest.mark.parametrize("setting", ["overwrite", "edit", "all"])
+async def test_edit_file_when_the_text_changed_since_it_was_read_then_it_is_refused_whatever_is_set(
+    setting: Any,
+) -> None:
+    calls = await session("one\none too\n")
+    calls.context = replace(calls.context, read_first=setting)
+    calls.environment.put("f", "two\none too\n")
+    with pytest.raises(ToolError) as refused:
+        await edit(calls, "one\n", "ONE\n")
+    assert refused.value.kind == "stale"
+    assert calls.text("f") == "two\none too\n"

@@ -1,0 +1,128 @@
+"""Any text at all is edited exactly where it was meant, or refused with nothing changed (SEMANTICS 9, 12.4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from agent_ls.environments.base import sha256
+from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.text import BOM, split_lines, strip_ending
+from agent_ls.tools.apply_patch import APPLY_PATCH
+from agent_ls.tools.base import Tool, ToolError
+from agent_ls.tools.edit_file import EDIT_FILE
+from agent_ls.tools.write_file import WRITE_FILE
+from tests.support.tool_calls import ToolCalls
+
+pytestmark = pytest.mark.req("T3", "T4", "R5")
+
+PIECES = st.sampled_from(
+    [
+        "a",
+        "b",
+        " ",
+        "\t",
+        "\n",
+        "\r\n",
+        "\r",
+        "\u2028",
+        "\x85",
+        "\x0c",
+        "\0",
+        "\ufeff",
+        "😋",
+        "é",
+        "e\u0301",
+        "\\n",
+    ]
+)
+TEXTS = st.lists(PIECES, max_size=12).map("".join)
+
+
+def edited(text: str, tool: Tool[Any], **arguments: object) -> str | None:
+    """The text after the call, None when it was refused; then nothing has changed."""
+    calls = ToolCalls(MemoryEnvironment({"f": text.encode()}))
+    calls.reads.show(f"{calls.environment.working_directory()}/f", sha256(text.encode()))
+    try:
+        anyio.run(lambda: calls.call(tool, **arguments))
+    except ToolError:
+        assert calls.bytes("f") == text.encode()
+        return None
+    return calls.text("f")
+
+
+@settings(deadline=None)
+@given(text=TEXTS, new=TEXTS, data=st.data())
+def test_replacement_when_the_text_is_any_then_exactly_it_is_replaced_or_nothing(
+    text: str, new: str, data: st.DataObject
+) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    old = text[start:end]
+    after = edited(text, EDIT_FILE, file_path="f", old_string=old, new_string=new)
+    if after is None:
+        return
+    if not old:
+        assert text in ("", BOM) and after == text + new
+        return
+    assert text.count(old) == 1
+    head, tail = text[:start], text[end:]
+    assert after.startswith(head)
+    # Where whole lines go, the ending that would leave a blank line goes with them (12.4).
+    tails = [tail, *_without_first_ending(tail, new)]
+    assert any(
+        after.endswith(left) and _folded(after[len(head) : len(after) - len(left)]) == _folded(new)
+        for left in tails
+    )
+
+
+def _folded(text: str) -> str:
+    """New lines take the endings that the file has (12.3)."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _without_first_ending(tail: str, new: str) -> set[str]:
+    return {tail.removeprefix(ending) for ending in ("\r\n", "\r", "\n")} if not new else set()
+
+
+@settings(deadline=None)
+@given(text=TEXTS, new=st.lists(PIECES, max_size=4).map("".join), data=st.data())
+def test_patch_when_the_text_is_any_then_one_line_is_replaced_or_nothing(
+    text: str, new: str, data: st.DataObject
+) -> None:
+    lines = split_lines(text)
+    if not lines or "\n" in new:
+        return
+    line = strip_ending(data.draw(st.sampled_from(lines)))
+    patch = f"*** Begin Patch\n*** Update File: f\n@@\n-{line}\n+{new}\n*** End Patch"
+    after = edited(text, APPLY_PATCH, patch=patch)
+    if after is None or after == text:
+        return
+    found = [
+        at
+        for at in range(len(lines))
+        if after.startswith("".join(lines[:at])) and after.endswith("".join(lines[at + 1 :]))
+    ]
+    assert found, "every other line is as it was"
+
+
+@settings(deadline=None)
+@given(text=TEXTS)
+def test_writing_when_the_text_is_any_then_what_is_written_is_what_stands_there(text: str) -> None:
+    after = edited("old\n", WRITE_FILE, file_path="f", content=text)
+    assert after in (None, text)
+
+
+@pytest.mark.parametrize("tool", ["replacement", "patch"])
+def test_edit_when_one_line_has_ten_megabytes_then_it_is_edited_exactly(tool: str) -> None:
+    long = "x" * 10_000_000
+    text = f"one\n{long}\ntwo"
+    if tool == "patch":
+        patch = "*** Begin Patch\n*** Update File: f\n@@\n-one\n+ONE\n*** End Patch"
+        assert edited(text, APPLY_PATCH, patch=patch) == f"ONE\n{long}\ntwo"
+        return
+    after = edited(text, EDIT_FILE, file_path="f", old_string="\ntwo", new_string="y\nTWO")
+    assert after == f"one\n{long}y\nTWO"
