@@ -1,11 +1,13 @@
-"""Where we differ from a successful run of the reference program on purpose: D2 to D4 and D9 (SEMANTICS 5, 7)."""
+"""Where we differ from a successful run of the reference program on purpose: D1 to D9 (SEMANTICS 5, 7)."""
 
 from __future__ import annotations
 
 import pytest
 
+from agent_ls.patch.errors import PatchError
 from agent_ls.patch.indent import Blanks, evidence, shifted, shifted_or_none
 from agent_ls.patch.typography import COMPARED_AS, COMPOSED_LEVEL, keep_spelling
+from agent_ls.patch.v4a_apply import apply_patch
 from tests.patch.applying import change_set, update, updated
 
 DEVIATIONS = [
@@ -30,7 +32,7 @@ def test_successful_patch_differs_only_where_it_should(body: str, before: str, a
     assert updated(body, before) == after
 
 
-def test_update_that_changes_nothing_is_a_success_without_a_write() -> None:
+def test_d7_update_that_changes_nothing_is_a_success_without_a_write() -> None:
     result = change_set(update("@@\n-a\n+a"), {"f": "a\nb"})
     assert (result.changes, result.writes) == ((), ())
     assert result.summary().endswith("M f\n")
@@ -120,3 +122,40 @@ def test_lines_are_alike_at_their_level_and_not_before(level: int, one: str, oth
 
 def test_characters_that_only_python_strips_are_text() -> None:
     assert COMPARED_AS[3]("\x1ca\u200b") == "\x1ca\u200b"
+
+
+@pytest.mark.req("T4")
+def test_d1_move_onto_itself_is_an_update_in_place() -> None:
+    body = "*** Update File: f\n*** Move to: ./g/../f\n@@\n-a\n+b"
+    change_set = apply_patch(f"*** Begin Patch\n{body}\n*** End Patch", {"f": b"a\n"}.get)
+    assert [(write.path, write.after, write.mode_from) for write in change_set.writes] == [("f", b"b\n", "")]
+
+
+@pytest.mark.req("T4")
+def test_d5_bom_is_invisible_to_matching_and_kept() -> None:
+    body = "*** Update File: f\n@@\n-a\n+b"
+    change_set = apply_patch(f"*** Begin Patch\n{body}\n*** End Patch", {"f": b"\xef\xbb\xbfa\n"}.get)
+    assert change_set.writes[0].after == b"\xef\xbb\xbfb\n"
+
+
+@pytest.mark.req("T4")
+def test_d6_moved_file_takes_the_bits_of_its_source_and_any_other_write_keeps_its_own() -> None:
+    body = "*** Update File: f\n*** Move to: g\n@@\n-a\n+b\n*** Update File: h\n@@\n-a\n+b"
+    files = {"f": b"a\n", "g": None, "h": b"a\n"}
+    change_set = apply_patch(f"*** Begin Patch\n{body}\n*** End Patch", files.get)
+    assert {write.path: write.mode_from for write in change_set.writes} == {"g": "f", "f": "", "h": ""}
+
+
+@pytest.mark.req("T4", "X6")
+@pytest.mark.parametrize(
+    "body", ["*** Add File: ../f\n+a", "*** Update File: f\n*** Move to: ../f\n@@\n-a\n+b"]
+)
+def test_d8_path_outside_is_refused_at_both_ends_of_a_move(body: str) -> None:
+    def resolve(path: str) -> str:
+        if path.startswith(".."):
+            raise PatchError.of("PATH_OUTSIDE", f"{path} is outside")
+        return path
+
+    with pytest.raises(PatchError) as refused:
+        apply_patch(f"*** Begin Patch\n{body}\n*** End Patch", {"f": b"a\n"}.get, resolve)
+    assert refused.value.code == "PATH_OUTSIDE"
