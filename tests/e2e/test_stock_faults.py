@@ -1,0 +1,123 @@
+"""An editor without a plugin that lies, drops, sends nonsense, stops reading: nothing is lost, allowed or left open."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from agent_ls.app.sample import copy_sample_project
+from tests.support.framed_client import ResponseError, server_process
+from tests.support.stock import StockEditor
+
+TASK = "Please fix the discount."
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return copy_sample_project(tmp_path / "project")
+
+
+def nested(depth: int) -> Any:
+    value: Any = "x"
+    for _ in range(depth):
+        value = {"arguments": [value]}
+    return value
+
+
+NONSENSE: list[Any] = [
+    None,
+    7,
+    [],
+    {},
+    {"textDocument": 7},
+    {"textDocument": {"uri": 7}, "position": {"line": -1, "character": "x"}},
+    {"textDocument": {"uri": "file:///none"}, "position": {"line": 10**9, "character": 10**9}, "range": None},
+    {"textDocument": {"uri": "x" * 1_000_000}, "range": {"start": {}, "end": {}}, "context": {"only": 7}},
+    {"command": "agentLs.approve", "arguments": [{"requestId": 7}]},
+    {"command": "agentLs.approve", "arguments": [{"requestId": "a-guessed"}]},
+    {"command": "agentLs.keep", "arguments": [{"hunkIds": "h1"}]},
+    {"command": "agentLs.undo", "arguments": nested(200)},
+    {"command": "agentLs.send", "arguments": "uri"},
+]
+
+
+@pytest.mark.req("R5", "H8", "H7")
+async def test_nonsense_is_answered_and_approves_nothing(project: Path) -> None:
+    async with server_process() as server:
+        editor = StockEditor(server.client, "kate")
+        editor.on_prompt = None
+        await editor.start(project, provider="walkthrough")
+        chat = project / "chat.agent.md"
+        await editor.open(chat, "")
+        await editor.say(TASK)
+        await editor.chat_until("Waiting for you")
+        for method in ("codeAction", "codeLens", "completion"):
+            for params in NONSENSE:
+                with anyio.move_on_after(30) as limit:
+                    try:
+                        await server.client.request(f"textDocument/{method}", params)
+                    except ResponseError as error:
+                        assert "Traceback" not in json.dumps([error.message, error.data])
+                assert not limit.cancelled_caught, (method, params)
+        for params in NONSENSE:
+            with pytest.raises(ResponseError):
+                await server.client.request("workspace/executeCommand", params)
+            await server.client.notify("window/workDoneProgress/cancel", params)
+        assert "Allowed." not in editor.documents[chat.as_uri()].source
+        assert editor.prompts_shown == 1
+        (allowed,) = [one for one in await editor.actions(chat, 0, 0) if one["title"].startswith("Deny")]
+        await editor.choose(allowed)
+        await editor.chat_until("Denied")
+        assert "Traceback" not in server.log
+
+
+@pytest.mark.req("H8", "H4")
+async def test_an_answer_whose_edits_are_dropped_and_said_to_be_applied_stands_in_the_chat_once(
+    project: Path,
+) -> None:
+    async with server_process() as server:
+        editor = StockEditor(server.client, "neovim")
+        editor.on_prompt = lambda titles: "Deny"
+        apply, count = server.client.handlers["workspace/applyEdit"], 0
+
+        async def lie(params: Any) -> Any:
+            nonlocal count
+            count += 1
+            if count % 3 == 1:
+                assert editor.chat
+                await editor.append(editor.chat, "typed ")  # and so the edit is for an old version
+                return {"applied": True}
+            return await apply(params)
+
+        server.client.handlers["workspace/applyEdit"] = lie
+        await editor.start(project, provider="walkthrough")
+        await editor.open(project / "chat.agent.md", "")
+        await editor.say(TASK)
+        text = await editor.chat_until("## you\n", after="## agent")
+        assert text.count("Found it") == 1 and text.count("## agent <!--") == 1
+        assert text.count("typed ") == len([n for n in range(1, count + 1) if n % 3 == 1])
+        assert text.startswith(TASK)
+
+
+@pytest.mark.req("H8", "E4", "R5")
+async def test_a_client_that_stops_reading_finds_the_whole_answer_when_it_reads_again(project: Path) -> None:
+    async with server_process() as server:
+        editor = StockEditor(server.client, "helix")
+        editor.on_prompt = lambda titles: "Deny"
+        await editor.start(project, provider="walkthrough")
+        chat = project / "chat.agent.md"
+        await editor.open(chat, "")
+        await editor.say(TASK)
+        await editor.chat_until("## agent")
+        server.client.stop_reading()
+        for _ in range(2_000):
+            await server.client.notify(
+                "workspace/didChangeConfiguration", {"settings": {"agentLs": {"mood": 1}}}
+            )
+        server.client.go_on_reading()
+        await editor.chat_until("Denied")
+        assert await editor.actions(chat, 0, 0) is not None
