@@ -7,11 +7,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter
-from pydantic.alias_generators import to_camel
-
 from agent_ls.loop import items as items_codec
-from agent_ls.loop.events import ApprovalRequested, Delta, Hunk
+from agent_ls.loop.events import Delta, Hunk
 from agent_ls.loop.items import Item
 from agent_ls.loop.session import Session
 from agent_ls.server import protocol as wire, to_lsp
@@ -84,16 +81,6 @@ def open_part(part: Delta, agent_id: str = "") -> wire.OpenPart:
     return wire.OpenPart(
         part_id=part.part_id, kind=part.kind, text=part.text, name=part.name, agent_id=agent_id or None
     )
-
-
-def approval(requested: ApprovalRequested) -> dict[str, Any]:
-    """The payload of its event."""
-    return _camel(TypeAdapter(ApprovalRequested).dump_python(requested, mode="json"), keep=("effect",))
-
-
-def _camel(value: Mapping[str, Any], keep: Sequence[str] = ()) -> dict[str, Any]:
-    named = {to_camel(name): item for name, item in value.items() if name not in keep}
-    return {**named, **{name: value[name] for name in keep}}
 
 
 def hunk(hunk: Hunk) -> wire.HunkInfo:

@@ -97,7 +97,7 @@ def _subscribed(context: Context, live: Live) -> wire.SubscribeResult:
             to_wire.open_part(part, session.agent_of_part(part.part_id)) for part in session.open_parts()
         ),
         pending=wire.Pending(
-            approvals=tuple(to_wire.approval(requested) for requested in live.desk.pending()),
+            approvals=tuple(event_codec.payload(asked) for asked in live.desk.pending()),
             questions=tuple(event_codec.payload(asked) for asked in session.questions.pending()),
             hunks=pending_hunks(context, session_id=session.id),
         ),
