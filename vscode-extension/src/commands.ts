@@ -10,6 +10,7 @@ import type { Keys } from "./keys";
 import { chooseFolder, chooseSession, configure } from "./pickers";
 import type { ReviewFace } from "./review/commands";
 import type { SessionsFace } from "./sessions/actions";
+import { chooseRollBack, compact, showRules } from "./sessions/rollback";
 import { pendingApprovals } from "./snapshot";
 import type { Terminals } from "./terminals/terminals";
 
@@ -80,6 +81,9 @@ function table(parts: Parts): Readonly<Record<string, Run>> {
     closeSession: () => sessions.abort(),
     unsteer: () => sessions.unsteer(),
     configure: () => configure(sessions),
+    compact: () => compact(sessions),
+    rules: () => showRules(sessions),
+    rollBack: () => chooseRollBack(sessions),
     addSelection: () => addSelection(parts),
     addToChat: (uri, uris) => addToChat(parts, uri, uris),
     approve: () => answer(parts, (item) => picker.send(item, { decision: "allow" })),

@@ -1,5 +1,5 @@
 // Mirrors agent_ls/loop/events.py: the data of each kind of recorded event, as far as a client reads it.
-import type { ApprovalRequest, Decision, HunkState, InputPart, Scope, State } from "./protocol";
+import type { ApprovalRequest, Decision, HunkState, InputPart, QuestionData, Scope, State } from "./protocol";
 
 /** A hunk as events tell it. Lines [start, end) from 0; `lines` with their endings. */
 export interface EventHunk {
@@ -55,6 +55,7 @@ export interface UsageData {
   readonly total: { readonly inputTokens: number; readonly outputTokens: number; readonly cacheReadTokens?: number | null };
   readonly contextTokens: number;
   readonly contextWindowTokens: number;
+  readonly context?: ContextParts;
   readonly callCostUsd?: number | null;
   readonly totalCostUsd?: number | null;
 }
@@ -67,6 +68,30 @@ export interface PlanStep {
 export interface PlanData {
   readonly explanation: string;
   readonly items: readonly PlanStep[];
+}
+
+export interface RevertedFile {
+  readonly path: string;
+  readonly uri?: string;
+  readonly action: FileAction;
+  readonly state: "planned" | "restored" | "conflict" | "unknown";
+}
+
+export interface RevertedData {
+  readonly revertId: string;
+  readonly conversation: boolean;
+  readonly turns: readonly string[];
+  readonly restoredTurns: readonly string[];
+  readonly files: readonly RevertedFile[];
+}
+
+/** Tokens by what they are spent on. */
+export interface ContextParts {
+  readonly system: number;
+  readonly tools: number;
+  readonly documents: number;
+  readonly history: number;
+  readonly toolOutput: number;
 }
 
 /** The data of each kind that we fold; other kinds are skipped. */
@@ -89,14 +114,24 @@ export interface EventData {
   queue: { readonly items: readonly QueuedData[] };
   turn_limit: Message;
   loop_detection: Message;
-  reverted: {
-    readonly revertId: string;
-    readonly atTurnId: string;
-    readonly conversation: boolean;
-    readonly turns: readonly string[];
-    readonly restoredTurns: readonly string[];
-    readonly files: readonly { readonly path: string; readonly uri?: string; readonly action: FileAction; readonly state: string }[];
+  reverted: RevertedData;
+  question_asked: QuestionData;
+  question_answered: { readonly questionId: string; readonly answers: readonly string[]; readonly declined: boolean };
+  subagent: {
+    readonly agentId: string;
+    readonly status: "running" | "completed" | "failed";
+    readonly task: string;
+    readonly reason: string;
+    readonly output: string;
+    readonly turnsUsed: number;
   };
+  compaction: {
+    readonly compactionId: string;
+    readonly status: "started" | "done" | "failed" | "interrupted";
+    readonly message: string;
+    readonly summary: string;
+  };
+  rule_removed: { readonly ruleId: string };
   warning: Message;
   error: Message & { readonly hint: string };
   retry: Message & { readonly attempt: number; readonly delayMs: number };

@@ -1,5 +1,6 @@
 // What each kind of event does to a snapshot. Pure; the rules of order (seq, offsets) are snapshot.ts's.
 import type { EventData, EventHunk, EventKind, UsageData } from "./events";
+import { moreFolds } from "./fold_more";
 import type { Level, Snapshot, Usage } from "./items";
 import { add, call, endPart, replaceText, textPart, touch } from "./parts";
 import type { AgentEvent, ApprovalRequest } from "./protocol";
@@ -49,9 +50,9 @@ export function noteFile(s: Snapshot, turnId: string, { path, uri, action, added
   s.turnFiles.set(turnId, files);
 }
 
-export function usageOf({ total, contextTokens, contextWindowTokens, totalCostUsd }: UsageData): Usage {
+export function usageOf({ total, context, contextTokens, contextWindowTokens, totalCostUsd }: UsageData): Usage {
   const { inputTokens, outputTokens, cacheReadTokens } = total;
-  return { inputTokens, outputTokens, cacheReadTokens: cacheReadTokens ?? 0, contextTokens, contextWindowTokens, totalCostUsd: totalCostUsd ?? null };
+  return { inputTokens, outputTokens, cacheReadTokens: cacheReadTokens ?? 0, contextTokens, contextWindowTokens, totalCostUsd: totalCostUsd ?? null, ...(context && { parts: context }) };
 }
 
 /** Ends that are said even when nothing was changed. */
@@ -93,8 +94,8 @@ export const folds: Folds = {
   title(s, data) {
     s.session = { ...s.session, title: data.title };
   },
-  user_input(s, data, seq, { turnId }) {
-    add(s, (index) => ({ kind: "user", id: itemId(seq), index, text: data.text, ...(turnId !== undefined && { turnId }) }));
+  user_input(s, data, seq) {
+    add(s, (index) => ({ kind: "user", id: itemId(seq), index, text: data.text }));
   },
   processing_end(s, data, seq, { turnId = "" }) {
     const files = [...(s.turnFiles.get(turnId)?.values() ?? [])];
@@ -134,7 +135,7 @@ export const folds: Folds = {
   },
   turn_limit: (s, data, seq) => { notice(s, "warn", data.message, "", itemId(seq)); },
   loop_detection: (s, data, seq) => { notice(s, "warn", data.message, "", itemId(seq)); },
-  reverted: (s, _data, seq) => { notice(s, "info", "Rolled back.", "", itemId(seq)); },
+  ...moreFolds,
   warning: (s, data, seq) => { notice(s, "warn", data.message, "", itemId(seq)); },
   error: (s, data, seq) => { notice(s, "error", data.message, data.hint, itemId(seq)); },
   retry(s, data, seq) {
@@ -143,11 +144,14 @@ export const folds: Folds = {
     if (last?.kind !== "retry") add(s, (index) => ({ kind: "retry", id: itemId(seq), index, ...fields }));
     else touch(s, Object.assign(last, fields));
   },
-  usage(s, data) {
-    s.usage = usageOf(data);
+  usage(s, data, _seq, { agentId = "" }) {
+    const usage = usageOf(data);
+    // Of a subagent the context is its own; what was spent is the whole session's.
+    const { contextTokens, contextWindowTokens, parts } = agentId === "" || !s.usage ? usage : s.usage;
+    s.usage = { ...usage, contextTokens, contextWindowTokens, ...(parts && { parts }) };
   },
-  plan(s, data) {
-    s.plan = data;
+  plan(s, data, _seq, { agentId = "" }) {
+    if (agentId === "") s.plan = data;
   },
   file_change(s, data, seq, { turnId = "" }) {
     const { path, action, added, removed, diff, hunks = [], uri = uriOfPath(path) } = data;

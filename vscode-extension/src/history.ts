@@ -1,6 +1,7 @@
 // Turns items that the server has folded (agent/history, the snapshot of agent/subscribe) into ours. Pure.
+import { rollBack } from "./fold_more";
 import { isWorthALine, noteFile, usageOf } from "./folds";
-import type { Entry, Item, Part, Snapshot, TextItem, ToolItem } from "./items";
+import type { Entry, Item, Part, QuestionItem, Snapshot, SubagentItem, TextItem, ToolItem } from "./items";
 import { newPart } from "./parts";
 import type { SubscribeResult } from "./protocol";
 import type { StoredItem, StoredSnapshot } from "./protocol_chat";
@@ -53,10 +54,11 @@ function fileItem(s: Snapshot, raw: Stored<"file">, entry: Entry): Item {
 }
 
 function itemOf(s: Snapshot, raw: StoredItem, index: number, open: ReadonlySet<string>): Item {
-  const entry: Entry = { id: raw.id, index };
+  const agentId = raw.agentId ?? "";
+  const entry: Entry = { id: raw.id, index, ...(raw.turnId !== "" && { turnId: raw.turnId }), ...(agentId !== "" && { agentId }) };
   switch (raw.kind) {
     case "user":
-      return { ...entry, kind: "user", text: raw.text, turnId: raw.turnId };
+      return { ...entry, kind: "user", text: raw.text };
     case "steer": {
       const item = { ...entry, id: raw.steerId, kind: "steer" as const, text: raw.text, status: raw.status };
       s.steers.set(item.id, item);
@@ -82,6 +84,21 @@ function itemOf(s: Snapshot, raw: StoredItem, index: number, open: ReadonlySet<s
       return { ...entry, kind: "retry", attempt: raw.attempt, delayMs: raw.delayMs, text: raw.text };
     case "notice":
       return { ...entry, kind: "notice", level: raw.level, text: raw.text, ...(typeof raw.hint === "string" && raw.hint !== "" && { hint: raw.hint }) };
+    case "question": {
+      const { asked, status, answers } = raw;
+      const item: QuestionItem = { ...entry, id: asked.questionId, kind: "question", text: asked.question, choices: asked.choices, multiple: asked.multiple, status, answers: answers ?? [] };
+      s.questions.set(item.id, item);
+      return item;
+    }
+    case "subagent": {
+      const { status, task, reason, output, turnsUsed: turns } = raw;
+      const item: SubagentItem = { ...entry, id: raw.agentId, kind: "subagent", status, task, reason, output, turns };
+      delete item.agentId; // it is its parent's
+      s.agents.set(item.id, item);
+      return item;
+    }
+    case "reverted":
+      return { ...entry, kind: "reverted", data: raw, turnId: raw.revertId };
     case "end": {
       const item = { ...entry, kind: "end" as const, turnId: raw.turnId, reason: raw.reason, files: raw.files };
       s.ends.set(raw.turnId, item);
@@ -102,6 +119,11 @@ function isShown(raw: StoredItem): boolean {
   return !(raw.kind === "text" || raw.kind === "reasoning") || raw.text !== "";
 }
 
+/** Of each roll back what it took out, oldest first. */
+function rollBackAll(s: Snapshot): void {
+  s.items.forEach((item, i) => { if (item.kind === "reverted") rollBack(s, s.items.slice(0, i), item.data); });
+}
+
 /** A snapshot that begins with what the server has folded: what `subscribed` does comes after. */
 export function fromStored(stored: StoredSnapshot, result: SubscribeResult): Snapshot {
   const s = newSnapshot();
@@ -110,6 +132,7 @@ export function fromStored(stored: StoredSnapshot, result: SubscribeResult): Sna
   const open = new Set((result.openParts ?? []).map(({ partId }) => partId));
   const oldestFirst = [...stored.items].reverse();
   s.items = oldestFirst.filter(isShown).map((raw, index) => itemOf(s, raw, index, open));
+  rollBackAll(s);
   noteOpenTurn(s, oldestFirst);
   s.more = stored.more;
   s.oldestSeq = oldestFirst[0]?.seq ?? 0;
@@ -125,6 +148,7 @@ export function prepend(s: Snapshot, { items, more }: { readonly items: readonly
   const oldestFirst = shown.map((raw, i) => itemOf(s, raw, s.first - 1 - i, none)).reverse();
   s.items = [...oldestFirst, ...s.items];
   s.first -= oldestFirst.length;
+  rollBackAll(s);
   s.oldestSeq = items.at(-1)?.seq ?? s.oldestSeq;
   s.more = more && items.length > 0;
 }

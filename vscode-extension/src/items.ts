@@ -1,5 +1,5 @@
 // The entries of a transcript and what else a snapshot holds: shapes only, shared with the webview.
-import type { FileAction, PlanData, QueuedData, ToolCallResult } from "./events";
+import type { ContextParts, FileAction, PlanData, QueuedData, RevertedData, ToolCallResult } from "./events";
 import type { ApprovalRequest, Decision, HunkState, Scope, SessionInfo, State } from "./protocol";
 import type { Draft, TurnFile } from "./protocol_chat";
 
@@ -17,12 +17,16 @@ export interface Entry {
   readonly id: string;
   /** Its place in the transcript: Snapshot.items[index - Snapshot.first]. Below 0: it came from the history later. */
   readonly index: number;
+  turnId?: string;
+  /** It is about what this subagent does. */
+  agentId?: string;
+  /** It was rolled back: the model knows nothing of it. */
+  isOut?: boolean;
 }
 
 export interface UserItem extends Entry {
   readonly kind: "user";
   readonly text: string;
-  readonly turnId?: string;
 }
 
 export interface TextItem extends Entry {
@@ -86,13 +90,45 @@ export interface NoticeItem extends Entry {
 /** The end of a turn, and the files that it changed. */
 export interface EndItem extends Entry {
   readonly kind: "end";
-  readonly turnId: string;
+  turnId: string;
   readonly reason: string;
   readonly files: readonly TurnFile[];
 }
 
+export interface QuestionItem extends Entry {
+  readonly kind: "question";
+  readonly text: string;
+  readonly choices: readonly string[];
+  readonly multiple: boolean;
+  status: "pending" | "answered" | "declined";
+  answers: readonly string[];
+}
+
+/** A helper of the agent: its id is the item's. */
+export interface SubagentItem extends Entry {
+  readonly kind: "subagent";
+  status: "running" | "completed" | "failed";
+  task: string;
+  reason: string;
+  output: string;
+  turns: number;
+}
+
+/** The conversation is summed up, to make room. */
+export interface CompactionItem extends Entry {
+  readonly kind: "compaction";
+  status: "started" | "done" | "failed" | "interrupted";
+  text: string;
+  summary: string;
+}
+
+export interface RevertedItem extends Entry {
+  readonly kind: "reverted";
+  readonly data: RevertedData;
+}
+
 export type Level = "info" | "warn" | "error";
-export type Item = UserItem | TextItem | ToolItem | FileItem | ApprovalItem | SteerItem | RetryItem | NoticeItem | EndItem;
+export type Item = UserItem | TextItem | ToolItem | FileItem | ApprovalItem | SteerItem | RetryItem | NoticeItem | EndItem | QuestionItem | SubagentItem | CompactionItem | RevertedItem;
 
 /** A hunk in one shape, whichever message brought it. Lines from 0, [first, last), texts without line ends. */
 export interface Hunk {
@@ -126,6 +162,8 @@ export interface Usage {
   readonly contextWindowTokens: number;
   /** In USD; null when a price is not known. */
   readonly totalCostUsd: number | null;
+  /** What fills the context, in tokens; undefined: the server does not tell. */
+  readonly parts?: ContextParts;
 }
 
 export type Activity = "working" | "waiting" | "idle" | "closed";
@@ -148,6 +186,11 @@ export interface Snapshot {
   calls: Map<string, ToolItem>;
   requests: Map<string, ApprovalItem>;
   steers: Map<string, SteerItem>;
+  questions: Map<string, QuestionItem>;
+  agents: Map<string, SubagentItem>;
+  compactions: Map<string, CompactionItem>;
+  /** What the entries that an event makes belong to. */
+  now: { readonly turnId?: string; readonly agentId?: string };
   queue: readonly QueuedData[];
   hunks: Map<string, Hunk>;
   hunkItem: Map<string, FileItem>;

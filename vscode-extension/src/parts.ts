@@ -25,6 +25,8 @@ export function touch(s: Snapshot, item: Item | undefined): void {
 
 export function add<T extends Item>(s: Snapshot, make: (index: number) => T): T {
   const item = make(s.first + s.items.length);
+  if (item.turnId === undefined && s.now.turnId !== undefined) item.turnId = s.now.turnId;
+  if (item.agentId === undefined && s.now.agentId !== undefined) item.agentId = s.now.agentId;
   s.items.push(item);
   s.touched.add(item.index);
   return item;

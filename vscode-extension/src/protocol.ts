@@ -145,6 +145,14 @@ export interface ApprovalRequest {
   readonly rules: readonly RuleOffer[];
 }
 
+export interface QuestionData {
+  readonly questionId: string;
+  readonly agentId?: string;
+  readonly question: string;
+  readonly choices: readonly string[];
+  readonly multiple: boolean;
+}
+
 export interface OpenPart {
   readonly partId: string;
   readonly kind: string;
@@ -158,6 +166,8 @@ export interface AgentEvent {
   readonly kind: string;
   readonly timestamp?: string;
   readonly turnId?: string;
+  /** Of a subagent. */
+  readonly agentId?: string;
   readonly seq?: number;
   readonly after?: number;
   readonly partId?: string;
@@ -174,7 +184,7 @@ export interface SubscribeResult {
   /** In place of `events`, when there are more than was asked for. */
   readonly snapshot?: StoredSnapshot | null;
   readonly draft?: Draft | null;
-  readonly pending: { readonly approvals?: readonly ApprovalRequest[]; readonly hunks?: readonly FileHunks[] };
+  readonly pending: { readonly approvals?: readonly ApprovalRequest[]; readonly questions?: readonly QuestionData[]; readonly hunks?: readonly FileHunks[] };
 }
 
 export interface TerminalInfo {

@@ -1,6 +1,6 @@
 // Mirrors the package agent_ls/server/protocol: what the chat asks for besides events: history, drafts, models, commands, completion.
-import type { FileAction, EventHunk, PlanData, ToolCallResult, UsageData } from "./events";
-import type { ApprovalRequest, Decision, InputPart, Mode, Scope } from "./protocol";
+import type { EventData, FileAction, EventHunk, PlanData, RevertedData, RevertedFile, ToolCallResult, UsageData } from "./events";
+import type { ApprovalRequest, Decision, InputPart, Mode, QuestionData, Scope } from "./protocol";
 
 interface OfItem {
   readonly id: string;
@@ -8,6 +8,7 @@ interface OfItem {
   readonly seq: number;
   readonly turnId: string;
   readonly timestamp: string;
+  readonly agentId?: string | null;
 }
 
 interface StoredText {
@@ -49,6 +50,9 @@ export interface StoredItems {
   };
   retry: { readonly attempt: number; readonly delayMs: number; readonly text: string };
   notice: { readonly level: "info" | "warn" | "error"; readonly text: string; readonly hint?: string | null };
+  question: { readonly asked: QuestionData; readonly status: "pending" | "answered" | "declined"; readonly answers?: readonly string[] | null };
+  subagent: EventData["subagent"];
+  reverted: RevertedData;
   end: { readonly reason: string; readonly files: readonly TurnFile[] };
 }
 
@@ -130,3 +134,24 @@ export interface CompleteParams {
 }
 
 export const MODES: readonly Mode[] = ["plan", "ask", "edits", "full"];
+
+export interface RuleInfo {
+  readonly id: string;
+  readonly label: string;
+  readonly scope: Scope;
+  readonly hits: number;
+}
+
+/** What a roll back does, or would do, to a file. */
+export interface RevertFile extends RevertedFile {
+  readonly reason: string;
+}
+
+export interface RevertResult {
+  readonly revertId: string;
+  /** What was said there, to be written anew. */
+  readonly inputText: string;
+  readonly turns: readonly string[];
+  readonly restoredTurns: readonly string[];
+  readonly files: readonly RevertFile[];
+}

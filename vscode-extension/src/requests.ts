@@ -1,5 +1,5 @@
 // Mirrors the package agent_ls/server/protocol: every request that this client makes, with its parameters and its result.
-import type { CommandInfo, CompleteParams, Completion, HistoryResult, ModelsResult, QueueChange } from "./protocol_chat";
+import type { CommandInfo, CompleteParams, Completion, HistoryResult, ModelsResult, QueueChange, RevertResult, RuleInfo } from "./protocol_chat";
 import type { Configuration, Decision, HunkInfo, InputPart, Scope, SessionInfo, SubscribeResult, TerminalInfo, Verdict } from "./protocol";
 
 type Empty = Readonly<Record<string, never>>;
@@ -79,6 +79,17 @@ export interface Requests {
     result: { readonly text: string; readonly nextOffset: number; readonly running: boolean; readonly exitCode?: number | null };
   };
   "agent/fork": { params: Change & { readonly atTurnId?: string }; result: { readonly session: SessionInfo } };
+  "agent/revert": {
+    params: Change & { readonly atTurnId: string; readonly conversation?: boolean; readonly files?: "restore" | "keep" | "preview"; readonly force?: boolean };
+    result: RevertResult;
+  };
+  "agent/answer": {
+    params: Change & { readonly questionId: string; readonly answers: readonly string[]; readonly declined?: boolean };
+    result: { readonly answers: readonly string[]; readonly decidedBy: string };
+  };
+  "agent/compact": { params: Change & { readonly instructions?: string }; result: { readonly compactionId: string } };
+  "agent/rules": { params: Partial<OfSession> & { readonly workspaceFolder?: string }; result: { readonly rules: readonly RuleInfo[] } };
+  "agent/removeRule": { params: Keyed & Partial<OfSession> & { readonly ruleId: string; readonly workspaceFolder?: string }; result: { readonly removed: number } };
   "agent/rename": { params: Change & { readonly title: string }; result: { readonly session: SessionInfo } };
   "agent/closeSession": { params: Change; result: Empty };
   "agent/deleteSession": { params: Change & { readonly force?: boolean }; result: Empty };

@@ -2,8 +2,9 @@
 // Rules (protocol, Events): a recorded event is applied when its seq is the last one plus 1, a delta when its offset
 // is the length of its part; smaller ones are dropped; a gap of either asks for a new subscription.
 import type { EventKind } from "./events";
+import { askQuestion } from "./fold_more";
 import { askFor, foldEvent, folds, notice } from "./folds";
-import type { Activity, ApprovalItem, Item, Level, Snapshot } from "./items";
+import type { Activity, ApprovalItem, Item, Level, QuestionItem, Snapshot } from "./items";
 import { extend, isPartKind, partKind, reopen } from "./parts";
 import type { AgentEvent, SubscribeResult } from "./protocol";
 
@@ -24,6 +25,10 @@ export function newSnapshot(): Snapshot {
     calls: new Map(),
     requests: new Map(),
     steers: new Map(),
+    questions: new Map(),
+    agents: new Map(),
+    compactions: new Map(),
+    now: {},
     queue: [],
     hunks: new Map(),
     hunkItem: new Map(),
@@ -34,6 +39,10 @@ export function newSnapshot(): Snapshot {
   };
 }
 
+function belonging({ turnId = "", agentId = "" }: AgentEvent): Snapshot["now"] {
+  return { ...(turnId !== "" && { turnId }), ...(agentId !== "" && { agentId }) };
+}
+
 function applyDelta(s: Snapshot, event: AgentEvent): Outcome {
   const kind = partKind(event.kind);
   const { partId, offset } = event;
@@ -42,6 +51,7 @@ function applyDelta(s: Snapshot, event: AgentEvent): Outcome {
   const length = known?.length ?? 0;
   if ((event.after ?? 0) > s.lastSeq || offset > length) return "gap";
   if (known && (!known.open || offset < length)) return "dropped";
+  s.now = belonging(event);
   const { text, name } = event.data as { text: string; name?: string };
   extend(s, kind, { partId, text, ...(name !== undefined && { name }) });
   return "applied";
@@ -54,6 +64,7 @@ export function apply(s: Snapshot, event: AgentEvent): Outcome {
   if (event.seq > s.lastSeq + 1) return "gap";
   s.lastSeq = event.seq;
   if (!Object.hasOwn(folds, event.kind)) return "skipped";
+  s.now = belonging(event);
   foldEvent(s, event.kind as EventKind, event);
   return "applied";
 }
@@ -69,7 +80,9 @@ export function subscribed(s: Snapshot, result: SubscribeResult): Outcome {
     const kind = partKind(open.kind);
     if (isPartKind(kind)) reopen(s, kind, open);
   }
+  s.now = {};
   for (const request of result.pending.approvals ?? []) askFor(s, request);
+  for (const question of result.pending.questions ?? []) askQuestion(s, question);
   return "applied";
 }
 
@@ -83,6 +96,11 @@ export function pendingApprovals(s: Snapshot): ApprovalItem[] {
   return [...s.requests.values()].filter((item) => item.status === "pending").sort((a, b) => a.index - b.index);
 }
 
+/** The question that was asked first, of those that wait. */
+export function openQuestion(s: Snapshot): QuestionItem | undefined {
+  return [...s.questions.values()].find(({ status }) => status === "pending");
+}
+
 /** The items that changed since the last call, in order. */
 export function drain(s: Snapshot): Item[] {
   const indexes = [...s.touched].sort((a, b) => a - b);
@@ -93,6 +111,6 @@ export function drain(s: Snapshot): Item[] {
 /** What the session does, in the words that panel and status bar share. */
 export function activity(s: Snapshot): Activity {
   if (s.state === "CLOSED") return "closed";
-  if (s.state === "AWAITING_INPUT" || pendingApprovals(s).length > 0) return "waiting";
+  if (s.state === "AWAITING_INPUT" || pendingApprovals(s).length > 0 || openQuestion(s)) return "waiting";
   return s.state === "PROCESSING" ? "working" : "idle";
 }

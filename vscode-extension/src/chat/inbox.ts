@@ -7,6 +7,7 @@ import type { Sessions } from "../session";
 import type { Terminals } from "../terminals/terminals";
 import type { FromView, HostCommand, ToView } from "../webview/messages";
 import type { Catalog } from "./catalog";
+import { compact, rollBack } from "../sessions/rollback";
 import { openFile, openLink } from "./links";
 import type { Offers } from "./offers";
 import { type ClientCommandName, isMode, parseSlash } from "./slash";
@@ -23,6 +24,7 @@ const COMMANDS: Record<HostCommand, string> = {
   nextHunk: "agentLs.nextHunk",
   keepAll: "agentLs.keepAll",
   undoAll: "agentLs.undoAll",
+  compact: "agentLs.compact",
 };
 
 export class Inbox {
@@ -72,6 +74,11 @@ export class Inbox {
       case "deny":
         await this.deny(message.requestId, message.reason);
         break;
+      case "answer":
+        await sessions.ofCurrent("agent/answer", (change) => ({ ...change, questionId: message.questionId, answers: message.answers, ...(message.declined && { declined: true }) }));
+        break;
+      case "rollBack":
+        return this.rollBack(message.turnId);
       case "review":
         await this.review.judge(message.hunkIds, message.verdict);
         break;
@@ -126,6 +133,9 @@ export class Inbox {
       case "undo":
         await vscode.commands.executeCommand(COMMANDS.undoAll);
         break;
+      case "compact":
+        await compact(sessions, words);
+        break;
       case "model":
         if (words === "") return { type: "pickModel" };
         await sessions.configure({ model: words });
@@ -136,6 +146,12 @@ export class Inbox {
         break;
     }
     return undefined;
+  }
+
+  /** What was said there comes back to the prompt. */
+  private async rollBack(turnId: string): Promise<ToView | undefined> {
+    const text = await rollBack(this.sessions, turnId);
+    return text === undefined || text === "" ? undefined : { type: "unsent", text, attachments: [] };
   }
 
   private async queue(change: QueueChange): Promise<void> {

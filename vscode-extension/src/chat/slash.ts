@@ -14,6 +14,7 @@ export const CLIENT_COMMANDS = {
   stop: { description: "Stop the agent" },
   model: { description: "Choose the model", hint: "name" },
   mode: { description: "What it may do without asking", hint: "plan, ask, edits or full" },
+  compact: { description: "Make room in the model's window: earlier messages become a summary", hint: "what it should keep" },
   keep: { description: "Keep all changes" },
   undo: { description: "Undo all changes" },
   sessions: { description: "Go on with another session" },

@@ -1,10 +1,10 @@
 // Items of a snapshot as the webview is given them: plain data, cut where it would be too long to show. Pure.
 import { END_WORDS } from "../folds";
-import type { ApprovalItem, EndItem, FileItem, Item, Snapshot, TextItem, ToolItem } from "../items";
+import type { ApprovalItem, EndItem, FileItem, Item, RevertedItem, Snapshot, TextItem, ToolItem } from "../items";
 import type { HunkState } from "../protocol";
 import { isOpen } from "../review/model";
 import { activity } from "../snapshot";
-import type { ApprovalView, EndView, FileView, ItemView, SessionView, TextView, ToolView } from "../webview/messages";
+import type { ApprovalView, EndView, FileView, ItemView, RevertedView, SessionView, TextView, ToolView } from "../webview/messages";
 import { attachmentsOf } from "./labels";
 
 const RUNNING_TAIL_CHARS = 2_000; // the last lines of a running command
@@ -106,7 +106,19 @@ function end({ kind, id, index, turnId, reason, files }: EndItem, s: Snapshot, c
   };
 }
 
+function reverted({ kind, id, index, data }: RevertedItem, context: ViewContext): RevertedView {
+  const files = data.files.map(({ path, state }) => ({ path: context.relative(path), state }));
+  return { kind, id, index, revertId: data.revertId, turns: data.turns.length, isBack: data.restoredTurns.length > 0, files };
+}
+
 export function itemView(item: Item, s: Snapshot, context: ViewContext): ItemView {
+  const { agentId, isOut = false } = item;
+  // Without its entry there is nothing to fold it into.
+  const isFolded = agentId !== undefined && s.agents.has(agentId);
+  return { ...view(item, s, context), ...(isFolded && { agentId }), ...(isOut && { isOut }) };
+}
+
+function view(item: Item, s: Snapshot, context: ViewContext): ItemView {
   switch (item.kind) {
     case "text":
     case "reasoning":
@@ -119,6 +131,11 @@ export function itemView(item: Item, s: Snapshot, context: ViewContext): ItemVie
       return approval(item, context);
     case "end":
       return end(item, s, context);
+    case "reverted":
+      return reverted(item, context);
+    case "question":
+    case "subagent":
+    case "compaction":
     case "user":
     case "steer":
     case "retry":

@@ -54,6 +54,7 @@ export class Entries {
   make(item: ItemView): HTMLElement {
     const made = this.parts(item);
     made.element.dataset["id"] = item.id;
+    this.belong(made.element, item);
     this.byId.set(item.id, { index: item.index, ...made });
     return made.element;
   }
@@ -64,6 +65,7 @@ export class Entries {
     if (!before) return false;
     if (before.card && item.kind === "tool") {
       before.card.update(item);
+      this.belong(before.element, item);
       return true;
     }
     const focused = focusedAction(before.element);
@@ -71,6 +73,25 @@ export class Entries {
     before.element.replaceWith(made);
     if (focused !== undefined) byData(made, "action", focused)?.focus();
     return true;
+  }
+
+  /** Hides or shows what a subagent does, but for what it asks the user. */
+  fold(agentId: string, isHidden: boolean): void {
+    for (const { element } of this.byId.values()) if (element.dataset["agent"] === agentId) element.hidden = isHidden;
+  }
+
+  private belong(element: HTMLElement, item: ItemView): void {
+    element.classList.toggle("out", item.isOut === true);
+    if (item.agentId === undefined) return;
+    element.classList.add("of-agent");
+    const isAsked = (item.kind === "approval" || item.kind === "question") && item.status === "pending";
+    if (isAsked) {
+      delete element.dataset["agent"];
+      element.hidden = false;
+      return;
+    }
+    element.dataset["agent"] = item.agentId;
+    element.hidden = this.context.expanded.get(item.agentId) !== true;
   }
 
   append({ id, text, open }: Append): void {

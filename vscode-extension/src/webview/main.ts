@@ -22,7 +22,7 @@ const send = (message: FromView) => { host.postMessage(message); };
 const kept = host.getState();
 
 const expanded = new Map<string, boolean>(kept?.expanded ?? []);
-const context = { send, expanded };
+const context = { send, expanded, fold: (agentId: string, isHidden: boolean) => { transcript.fold(agentId, isHidden); } };
 const transcript = new Transcript(context);
 const announcer = new Announcer();
 const composer = new Composer({ send, keep: keepDraft, say: (text) => { announcer.say(text); } });

@@ -1,6 +1,8 @@
 // What the chat's two sides tell each other: the extension (chat/panel.ts) and the webview (main.ts). Shapes only.
 import type { PlanData } from "../events";
-import type { Activity, ApprovalItem, FileItem, NoticeItem, RetryItem, SteerItem, ToolItem, Usage, UserItem } from "../items";
+import type {
+  Activity, ApprovalItem, CompactionItem, FileItem, NoticeItem, QuestionItem, RetryItem, SteerItem, SubagentItem, ToolItem, Usage, UserItem,
+} from "../items";
 import type { Configuration, HunkState, InputPart, Mode, Scope, Verdict } from "../protocol";
 import type { ModelsResult, TurnFile } from "../protocol_chat";
 
@@ -83,7 +85,28 @@ export interface ApprovalView extends Pick<ApprovalItem, "kind" | "id" | "index"
   readonly scope: Scope;
 }
 
-export type ItemView = UserItem | SteerItem | RetryItem | NoticeItem | TextView | ToolView | FileView | ApprovalView | EndView;
+export type QuestionView = QuestionItem;
+export type SubagentView = SubagentItem;
+
+export interface RevertedView {
+  readonly kind: "reverted";
+  readonly id: string;
+  readonly index: number;
+  readonly revertId: string;
+  /** How many messages are out of the conversation by it. */
+  readonly turns: number;
+  readonly isBack: boolean;
+  readonly files: readonly { readonly path: string; readonly state: string }[];
+}
+
+/** What any entry may be: of a subagent, below whose entry it is folded, and out of the conversation. */
+interface Belonging {
+  readonly agentId?: string;
+  readonly isOut?: boolean;
+}
+
+export type ItemView = Belonging &
+  (UserItem | SteerItem | RetryItem | NoticeItem | TextView | ToolView | FileView | ApprovalView | EndView | QuestionView | SubagentView | CompactionItem | RevertedView);
 
 export interface Attachment {
   readonly label: string;
@@ -137,7 +160,7 @@ export type ToView =
   /** The message did not arrive: it goes back into the prompt. */
   | { readonly type: "unsent"; readonly text: string; readonly attachments: readonly Attachment[] };
 
-export type HostCommand = "newSession" | "sessions" | "demo" | "configure" | "nextHunk" | "keepAll" | "undoAll";
+export type HostCommand = "newSession" | "sessions" | "demo" | "configure" | "nextHunk" | "keepAll" | "undoAll" | "compact";
 
 export type FromView =
   | { readonly type: "ready" }
@@ -157,6 +180,9 @@ export type FromView =
   /** `command`: what the user made of the command that was asked about. */
   | { readonly type: "allow"; readonly requestId: string; readonly ruleId: string | null; readonly command?: string }
   | { readonly type: "deny"; readonly requestId: string; readonly reason: string }
+  | { readonly type: "answer"; readonly questionId: string; readonly answers: readonly string[]; readonly declined: boolean }
+  /** To before the input of a turn; of a roll back: takes it back. */
+  | { readonly type: "rollBack"; readonly turnId: string }
   | { readonly type: "review"; readonly hunkIds: readonly string[]; readonly verdict: Verdict }
   | { readonly type: "openFile"; readonly target: string }
   | { readonly type: "openLink"; readonly url: string }

@@ -2,12 +2,15 @@
 import { approvalElement } from "./approval";
 import { diffElement, diffLines } from "./diff";
 import { h, icon, iconButton, plural, textButton } from "./dom";
+import { compactionElement, questionElement, revertedElement, subagentElement } from "./render_more";
 import type { EndView, FileView, FromView, ItemView, TextView, ToolView } from "./messages";
 
 export interface RenderContext {
   readonly send: (message: FromView) => void;
   /** Opened or closed by the user: kept over redraws and reloads. */
   readonly expanded: Map<string, boolean>;
+  /** Hides or shows what a subagent does. */
+  fold: (agentId: string, isHidden: boolean) => void;
 }
 
 const OPEN_DIFF_LINES = 24; // a longer change opens with a click
@@ -84,8 +87,19 @@ function endOfTurn(item: EndView, context: RenderContext): HTMLElement {
 /** Everything but texts that stream and tools, which transcript.ts changes in place. */
 export function itemElement(item: Exclude<ItemView, TextView | ToolView>, context: RenderContext): HTMLElement {
   switch (item.kind) {
-    case "user":
-      return h("article", { class: "user", "aria-label": "You" }, item.text);
+    case "user": {
+      const { turnId } = item;
+      const back = turnId === undefined || item.isOut === true ? null : iconButton("discard", "Roll back to before this…", () => { context.send({ type: "rollBack", turnId }); }, { class: "icon back", "data-action": "back" });
+      return h("article", { class: "user", "aria-label": "You" }, item.text, back);
+    }
+    case "question":
+      return questionElement(item, context);
+    case "subagent":
+      return subagentElement(item, context, (open) => { context.fold(item.id, !open); });
+    case "compaction":
+      return compactionElement(item);
+    case "reverted":
+      return revertedElement(item, context);
     case "steer": {
       const takeBack = () => { context.send({ type: "unsteer", steerId: item.id }); };
       const state = { waiting: "waiting to be told", injected: "", removed: "taken back" }[item.status];

@@ -13,6 +13,8 @@ function count(tokens: number): string {
   return tokens.toLocaleString("en");
 }
 
+const PARTS = [["system", "· Instructions"], ["tools", "· Tools"], ["documents", "· Project documents"], ["history", "· Conversation"], ["toolOutput", "· Tool output"]] as const;
+
 function short(tokens: number): string {
   return tokens >= 1_000_000 ? `${tokens / 1_000_000}M` : `${Math.round(tokens / 1000)}k`;
 }
@@ -154,12 +156,14 @@ export class Toolbar {
     ring.style.setProperty("--used", `${Math.min(100, percent)}%`);
     this.meter.replaceChildren(ring, `${percent}%`, spent === "" ? "" : h("span", { class: "spent" }, `· ${spent}`));
     const cached = Math.round((100 * usage.cacheReadTokens) / Math.max(1, usage.inputTokens));
-    const facts: readonly (readonly [string, string])[] = [
+    const facts: (readonly [string, string])[] = [
       ["Context", `${count(usage.contextTokens)} of ${count(usage.contextWindowTokens)} tokens`],
       ["Read", `${count(usage.inputTokens)} tokens, ${cached}% from cache`],
       ["Written", `${count(usage.outputTokens)} tokens`],
       ["Cost", spent === "" ? "unknown: no price for this model" : spent],
     ];
+    if (usage.parts) facts.splice(1, 0, ...PARTS.map(([name, label]): readonly [string, string] => [label, `${count(usage.parts?.[name] ?? 0)} tokens`]));
+    if (percent >= 80) facts.push(["Nearly full", "/compact makes room"]);
     this.meter.setAttribute("aria-label", `${this.meter.textContent}. ` + facts.map(([name, value]) => `${name} ${value}`).join(". "));
     this.meter.title = facts.map(([name, value]) => `${name}: ${value}`).join("\n");
     this.facts.replaceChildren(...facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));

@@ -46,6 +46,10 @@ export class Transcript {
     this.list.addEventListener("click", onClick(context));
   }
 
+  fold(agentId: string, isHidden: boolean): void {
+    this.entries.fold(agentId, isHidden);
+  }
+
   get isEmpty(): boolean {
     return this.entries.size === 0;
   }

@@ -38,7 +38,8 @@ test("a whole session becomes these items", () => {
   const shown = wholeSession().items.map((item) => ("status" in item ? `${item.kind} ${item.status}` : item.kind));
   assert.deepEqual(shown, [
     "user", "reasoning", "text", "tool done", "tool done", "file", "tool done", "approval allow", "steer injected",
-    "steer removed", "retry", "notice", "notice", "notice", "tool failed", "approval deny", "notice", "end", "notice",
+    "steer removed", "retry", "notice", "notice", "notice", "tool failed", "approval deny", "subagent completed",
+    "text", "question answered", "notice", "end", "reverted", "notice",
   ]);
 });
 
@@ -92,4 +93,33 @@ test("a suspended turn goes on without a word; a session that was closed says th
   };
   assert.deepEqual(told("suspended"), []);
   assert.deepEqual(told("completed"), ["Session closed.", "Session resumed."]);
+});
+
+// req: X10
+test("what was rolled back is out of the conversation until that is taken back", () => {
+  const s = newSnapshot();
+  const base = { conversation: true, turns: [], restoredTurns: [], files: [] };
+  const out = () => s.items.map((item) => item.isOut === true);
+  apply(s, { ...recorded(1, "user_input", { text: "one" }), turnId: "t1" });
+  apply(s, { ...recorded(2, "user_input", { text: "two" }), turnId: "t2" });
+  apply(s, recorded(3, "reverted", { ...base, revertId: "r1", turns: ["t2"] }));
+  assert.deepEqual(out(), [false, true, false]);
+  apply(s, recorded(4, "reverted", { ...base, revertId: "r2", restoredTurns: ["t2"] }));
+  assert.deepEqual(out(), [false, false, false, false]);
+  apply(s, recorded(5, "reverted", { ...base, revertId: "r3", turns: ["t2"], conversation: false }));
+  assert.equal(out()[1], false);
+});
+
+test("what a subagent does belongs to it, and its window is not that of the session", () => {
+  const s = newSnapshot();
+  const usage = (inputTokens: number, contextTokens: number) => ({ total: { inputTokens, outputTokens: 1 }, contextTokens, contextWindowTokens: 100, totalCostUsd: 1 });
+  const about = { agentId: "agent_1", task: "Look", reason: "", output: "" };
+  apply(s, recorded(1, "usage", usage(10, 50)));
+  apply(s, recorded(2, "subagent", { ...about, status: "running", turnsUsed: 0 }));
+  apply(s, { ...recorded(3, "tool_call_start", { callId: "c", name: "grep", arguments: "{}", summary: "x" }), agentId: "agent_1" });
+  apply(s, { ...recorded(4, "plan", { explanation: "", items: [] }), agentId: "agent_1" });
+  apply(s, { ...recorded(5, "usage", usage(30, 90)), agentId: "agent_1" });
+  apply(s, recorded(6, "subagent", { ...about, status: "completed", output: "Found.", turnsUsed: 2 }));
+  assert.deepEqual(s.items.map(({ kind, agentId }) => [kind, agentId]), [["subagent", undefined], ["tool", "agent_1"]]);
+  assert.deepEqual([s.plan, s.usage?.inputTokens, s.usage?.contextTokens], [undefined, 30, 50]);
 });

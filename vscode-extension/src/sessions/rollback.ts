@@ -1,0 +1,70 @@
+// Back to before something that was said, after a look at what that does; room in the window; rules taken back.
+import * as vscode from "vscode";
+import type { RevertFile, RevertResult, RuleInfo } from "../protocol_chat";
+import { count } from "../review/words";
+import type { Sessions } from "../session";
+
+const ACTIONS = { create: "written again", modify: "changed back", delete: "removed" } as const;
+
+function told({ path, action, state, reason }: RevertFile): string {
+  const name = vscode.workspace.asRelativePath(path);
+  return state === "planned" ? `• ${name}: ${ACTIONS[action]}` : `• ${name} stays as it is: ${reason}`;
+}
+
+function detail({ turns, restoredTurns, files }: RevertResult): string {
+  const conversation = turns.length > 0
+    ? `The conversation loses ${count(turns.length, "message")}, with what came of them.`
+    : restoredTurns.length > 0 ? `The conversation has ${count(restoredTurns.length, "message")} again.` : "The conversation stays as it is.";
+  const changed = files.length === 0 ? "No file is to be changed." : `Files:\n${files.map(told).join("\n")}\n\nWhat you typed in them since stays.`;
+  return `${conversation}\n\n${changed}`;
+}
+
+/** Asks after a preview how far to go. The text that was said there, when it is out of the conversation. */
+export async function rollBack(sessions: Sessions, atTurnId: string): Promise<string | undefined> {
+  const plan = await sessions.ofCurrent("agent/revert", (change) => ({ ...change, atTurnId, files: "preview" }));
+  if (!plan) return undefined;
+  const all = "Roll Back", files = "Only Files", conversation = "Only Conversation", force = "These Files Too";
+  const hasConflict = plan.files.some(({ state }) => state === "conflict");
+  const offers = plan.files.length === 0 ? [all] : [all, files, conversation, ...(hasConflict ? [force] : [])];
+  const title = plan.restoredTurns.length > 0 ? "Take the roll back back?" : "Go back to before this message?";
+  const answer = await vscode.window.showWarningMessage(title, { modal: true, detail: detail(plan) }, ...offers);
+  if (answer === undefined) return undefined;
+  const how = {
+    files: answer === conversation ? ("keep" as const) : ("restore" as const),
+    ...(answer === files && { conversation: false }), ...(answer === force && { force: true }),
+  };
+  const done = await sessions.ofCurrent("agent/revert", (change) => ({ ...change, atTurnId, ...how }));
+  return answer === files ? undefined : done?.inputText;
+}
+
+/** Lets the user choose where to go back to. */
+export async function chooseRollBack(sessions: Sessions): Promise<string | undefined> {
+  const said = sessions.snapshot.items.flatMap((item) => (item.kind === "user" && item.turnId !== undefined && item.isOut !== true ? [{ label: item.text.split("\n")[0] ?? "", turnId: item.turnId }] : []));
+  const chosen = await vscode.window.showQuickPick(said.reverse(), { placeHolder: said.length > 0 ? "Go back to before…" : "There is nothing to roll back yet" });
+  return chosen && rollBack(sessions, chosen.turnId);
+}
+
+export async function compact(sessions: Sessions, instructions = ""): Promise<void> {
+  await sessions.ofCurrent("agent/compact", (change) => ({ ...change, ...(instructions !== "" && { instructions }) }));
+}
+
+function uses({ scope, hits }: RuleInfo): string {
+  return `this ${scope} · ${hits === 1 ? "used once" : `used ${hits} times`}`;
+}
+
+/** What is allowed without asking, by rules that the user gave; each can be taken back. */
+export async function showRules(sessions: Sessions): Promise<void> {
+  const answer = await sessions.ofCurrent("agent/rules", ({ sessionId }) => ({ sessionId }));
+  if (!answer) return;
+  const remove: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon("trash"), tooltip: "Ask about it again" };
+  const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { readonly rule: RuleInfo }>();
+  pick.placeholder = answer.rules.length > 0 ? "Allowed without asking; the trash takes a rule back" : "No rule is given: an approval offers rules to allow by";
+  pick.items = answer.rules.map((rule) => ({ label: rule.label, description: uses(rule), rule, buttons: [remove] }));
+  pick.onDidTriggerItemButton(async ({ item }) => {
+    const done = await sessions.ofCurrent("agent/removeRule", (change) => ({ ...change, ruleId: item.rule.id }));
+    if (done) pick.items = pick.items.filter(({ rule }) => rule !== item.rule);
+  });
+  pick.onDidAccept(() => { pick.hide(); });
+  pick.onDidHide(() => { pick.dispose(); });
+  pick.show();
+}
