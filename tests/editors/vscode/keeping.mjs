@@ -52,6 +52,7 @@ async function lines(actor) {
     const line = editor.document.getText().split("\n").findIndex((text) => text.includes("# the first"));
     editor.selection = new vscode.Selection(line, 4, line, 9);
   });
+  await proposed.locator(".selected-text").first().waitFor(); // keys mean the lines once the selection is there
   await page.keyboard.press("Control+Alt+k");
   await actor.until(async () => (await workbench.text("stock.py")).includes("# the first"), "the line that was kept");
   assert.doesNotMatch(await workbench.text("stock.py"), /the second/);
