@@ -129,7 +129,19 @@ class PolicyApprover:
         if resolved.decision == "allow" and resolved.rule_id:
             offer = next(rule for rule in request.rules if rule.id == resolved.rule_id)
             self.grants.add(offer, answer.scope, turn_id)
+            self._settle_alike(resolved)
         return resolved
+
+    def _settle_alike(self, resolved: ApprovalResolved) -> None:
+        """Edits that wait beside the one whose rule was kept are covered by it: they need no answers of their own."""
+        for request in self.desk.pending():
+            is_edit = request.effect.get("type") == WriteEffect.__name__
+            if is_edit and any(rule.id == resolved.rule_id for rule in request.rules):
+                self.desk.answer(request.request_id, Answer("allow", decided_by=resolved.decided_by))
+
+    async def is_free(self, question: ApprovalQuestion) -> bool:
+        _, judgement = await self._judged(question, self.review)
+        return isinstance(judgement, Allow)
 
     async def _decided(self, judgement: Judgement, question: ApprovalQuestion) -> Decision:
         match judgement:

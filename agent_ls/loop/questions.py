@@ -23,6 +23,8 @@ _CLOSING = re.compile(r"[\s*_`\"'”’»)\]]+$")
 class UnknownQuestionError(Exception):
     """No question of this id is known here."""
 
+    hint = "agent/subscribe tells in pending.questions what waits for an answer"
+
 
 class BadAnswerError(Exception):
     """An answer that says nothing, or more than was asked for. Nothing is settled."""

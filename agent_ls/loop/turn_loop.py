@@ -306,7 +306,7 @@ class TurnLoop:
             if call.known and call.known.ended:
                 self._dispatcher.take_up(call, call.known.ended, profile)
         try:
-            await run_round(calls, self._dispatcher, profile, config)
+            await run_round(calls, self._dispatcher, profile, config, self._ports.environment)
         finally:  # a stopped round has its results too, a suspended one not yet
             if all(call.outcome for call in calls):
                 self._record_results(calls)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from pydantic import Field
 
-from agent_ls.environments.base import FileWrite
+from agent_ls.environments.base import ExecutionEnvironment, FileWrite
 from agent_ls.environments.errors import EnvError, NotAFileError, OutsideBoundsError, PathNotFoundError
 from agent_ls.patch.errors import PatchError
 from agent_ls.patch.hunks import ChangeSet, FileChange
@@ -138,6 +138,14 @@ def summarize(arguments: ApplyPatchArguments) -> str:
     return one_line(paths_of(arguments.patch))
 
 
+def touches(arguments: ApplyPatchArguments, environment: ExecutionEnvironment) -> Sequence[str]:
+    """
+    Raises:
+        PatchError: what cannot be read names no files.
+    """
+    return tuple(absolute(path, environment) for path in parse(arguments.patch).paths)
+
+
 def paths_of(text: str) -> str:
     """The files of a patch, for people."""
     return ", ".join(dict.fromkeys(_HEADER.findall(text))) or "patch"
@@ -150,4 +158,5 @@ APPLY_PATCH = Tool(
     arguments=ApplyPatchArguments,
     prepare=prepare,
     summarize=summarize,
+    touches=touches,
 )

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from agent_ls.environments.effects import NoEffect
 from agent_ls.tools.base import Arguments, Prepared, Question, Tool, ToolContext, ToolOutput
+from agent_ls.tools.paths import nothing
 from agent_ls.tools.summary import one_line
 
 MAX_CHOICES = 8
@@ -49,4 +50,5 @@ ASK_USER = Tool(
     arguments=AskArguments,
     prepare=prepare,
     summarize=summarize,
+    touches=nothing,
 )

@@ -13,7 +13,7 @@ moved while he thought). Tools raise ToolError, or let an EnvError through; both
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
@@ -274,7 +274,10 @@ class Tool(Generic[A]):
     `summarize` gives the one line that people see of a call (command, path, pattern; E5), at most 100
     characters. `category`: read has no effect, write changes files, admin runs commands. `terminal` ends the
     loop. `arguments` is the frozen model that the JSON of a call must fit. `known_as` is our name of a tool that goes
-    by its model family's own (P7), "" where `name` is that.
+    by its model family's own (P7), "" where `name` is that. `touches` gives the files and folders (absolute) that a
+    call with these arguments is about, as far as they alone tell: calls whose paths lie apart need not wait for each
+    other (L10). Without it a call is about everything. `starts_early`: it only looks, at this machine and not further,
+    so that it may run while the model still speaks (L11).
     """
 
     name: str
@@ -285,6 +288,8 @@ class Tool(Generic[A]):
     summarize: Callable[[A], str]
     terminal: bool = False
     known_as: str = ""
+    touches: Callable[[A, ExecutionEnvironment], Sequence[str]] | None = None
+    starts_early: bool = False
 
     @property
     def kind(self) -> str:

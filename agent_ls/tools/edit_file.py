@@ -21,7 +21,7 @@ from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolErro
 from agent_ls.tools.excerpt import excerpt
 from agent_ls.tools.freshness import demand_read, is_current, stale
 from agent_ls.tools.missing import file_not_found
-from agent_ls.tools.paths import absolute, shown_path
+from agent_ls.tools.paths import absolute, its_file, shown_path
 from agent_ls.tools.planned import as_decided, commit, effect_of, landed_notes
 from agent_ls.tools.refusals import refused
 from agent_ls.tools.summary import one_line
@@ -166,4 +166,5 @@ EDIT_FILE = Tool(
     arguments=EditFileArguments,
     prepare=prepare,
     summarize=summarize,
+    touches=its_file,
 )

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from agent_ls.environments.effects import ReadEffect
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
-from agent_ls.tools.paths import absolute, shown_path
+from agent_ls.tools.paths import absolute, its_folder, shown_path
 from agent_ls.tools.summary import one_line
 
 
@@ -46,4 +46,6 @@ GLOB = Tool(
     arguments=GlobArguments,
     prepare=prepare,
     summarize=summarize,
+    touches=its_folder,
+    starts_early=True,
 )

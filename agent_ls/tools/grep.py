@@ -12,7 +12,7 @@ from agent_ls.environments.base import GrepLine, GrepOptions, GrepResult
 from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.errors import InvalidPatternError
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
-from agent_ls.tools.paths import absolute, shown_path
+from agent_ls.tools.paths import absolute, its_folder, shown_path
 from agent_ls.tools.summary import one_line
 
 COUNTED_MATCHES = (
@@ -126,4 +126,6 @@ GREP = Tool(
     arguments=GrepArguments,
     prepare=prepare,
     summarize=summarize,
+    touches=its_folder,
+    starts_early=True,
 )

@@ -16,6 +16,7 @@ from agent_ls.tools.base import (
     ToolError,
     ToolOutput,
 )
+from agent_ls.tools.paths import nothing
 from agent_ls.tools.summary import one_line
 
 MAX_ITEMS = 50  # more is no plan that anybody reads
@@ -78,4 +79,5 @@ PLAN = Tool(
     arguments=PlanArguments,
     prepare=prepare,
     summarize=summarize,
+    touches=nothing,
 )

@@ -13,7 +13,7 @@ from agent_ls.llm.messages import ImagePart
 from agent_ls.text import TextLines, decode, looks_binary, numbered
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.missing import file_not_found
-from agent_ls.tools.paths import absolute, shown_path
+from agent_ls.tools.paths import absolute, its_file, shown_path
 from agent_ls.tools.summary import one_line
 
 DEFAULT_LIMIT_LINES = 2000  # 000 section 3.3
@@ -136,4 +136,6 @@ READ_FILE = Tool(
     arguments=ReadFileArguments,
     prepare=prepare,
     summarize=summarize,
+    touches=its_file,
+    starts_early=True,
 )

@@ -88,4 +88,5 @@ READ_MANY_FILES = Tool(
     arguments=ReadManyFilesArguments,
     prepare=prepare,
     summarize=summarize,
+    starts_early=True,
 )

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from agent_ls.environments.effects import NoEffect
 from agent_ls.tools.base import AgentState, AgentTask, Arguments, Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.paths import nothing
 from agent_ls.tools.summary import one_line
 
 
@@ -114,6 +115,7 @@ SPAWN_AGENT = Tool(
     arguments=SpawnArguments,
     prepare=prepare_spawn,
     summarize=summarize_spawn,
+    touches=nothing,
 )
 
 SEND_INPUT = Tool(
@@ -126,6 +128,7 @@ SEND_INPUT = Tool(
     arguments=SendArguments,
     prepare=prepare_send,
     summarize=summarize_send,
+    touches=nothing,
 )
 
 WAIT = Tool(
@@ -135,6 +138,7 @@ WAIT = Tool(
     arguments=AgentArguments,
     prepare=prepare_wait,
     summarize=summarize,
+    touches=nothing,
 )
 
 CLOSE_AGENT = Tool(
@@ -144,6 +148,7 @@ CLOSE_AGENT = Tool(
     arguments=AgentArguments,
     prepare=prepare_close,
     summarize=summarize,
+    touches=nothing,
 )
 
 SUBAGENT_TOOLS = (SPAWN_AGENT, SEND_INPUT, WAIT, CLOSE_AGENT)

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from agent_ls.environments.effects import NoEffect
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.paths import nothing
 from agent_ls.tools.summary import one_line
 
 
@@ -34,4 +35,5 @@ THINK = Tool(
     arguments=ThinkArguments,
     prepare=prepare,
     summarize=summarize,
+    touches=nothing,
 )

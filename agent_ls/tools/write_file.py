@@ -12,7 +12,7 @@ from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.text import decode, encode, line_ending, looks_binary, split_lines
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
 from agent_ls.tools.freshness import demand_current
-from agent_ls.tools.paths import absolute, shown_path
+from agent_ls.tools.paths import absolute, its_file, shown_path
 from agent_ls.tools.planned import as_decided, commit, effect_of, landed_notes, whole_file_change
 from agent_ls.tools.summary import one_line
 
@@ -98,4 +98,5 @@ WRITE_FILE = Tool(
     arguments=WriteFileArguments,
     prepare=prepare,
     summarize=summarize,
+    touches=its_file,
 )

@@ -14,7 +14,7 @@ from agent_ls.loop.events import ProcessingEnd, SteeringInjected, SteeringQueued
 from agent_ls.loop.turns import AssistantTurn, SteeringTurn, ToolResultsTurn, UserTurn
 from agent_ls.tools.base import ToolContext, ToolOutput
 from tests.support.fake_provider import FakeProvider, Piece, problem_of, text, tool_call
-from tests.support.sessions import AnyArguments, bench, started_and_ended, tool
+from tests.support.sessions import DEADLINE_S, AnyArguments, bench, started_and_ended, tool
 
 pytestmark = pytest.mark.anyio
 
@@ -56,7 +56,9 @@ async def test_a_session_keeps_its_invariants_whatever_the_user_does(moves: list
                 case "interrupt":
                     b.session.interrupt()
         await anyio.wait_all_tasks_blocked()
-        assert b.session.state == "IDLE"
+        with anyio.fail_after(DEADLINE_S):  # a cancellation on its way out of nested groups counts as blocked
+            while b.session.state != "IDLE":
+                await checkpoint()
         waiting = len(b.session.queue)
         assert problem_of(b.session.history.messages("p")) == ""
         left = {steer.id for steer in b.session.steering}
