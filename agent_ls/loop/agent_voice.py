@@ -93,6 +93,9 @@ class AgentApprover:
     async def decide(self, question: ApprovalQuestion) -> Decision:
         return await self._approver.decide(replace(question, agent_id=self._agent_id))
 
+    async def is_free(self, question: ApprovalQuestion) -> bool:
+        return await self._approver.is_free(replace(question, agent_id=self._agent_id))
+
     async def resume(self, request: ApprovalRequested) -> Decision:
         return await self._approver.resume(request)
 

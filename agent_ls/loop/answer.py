@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never
 
@@ -31,7 +32,14 @@ class _OpenText:
 class Answer:
     """Folds the events of one stream. Parts are kept by their index, so that the order is the provider's."""
 
-    def __init__(self, hub: Voice, call_ids: CallIds) -> None:
+    def __init__(
+        self,
+        hub: Voice,
+        call_ids: CallIds,
+        on_call: Callable[[ToolCallPart, ToolCallId, int], None] = lambda part, call_id, place: None,
+    ) -> None:
+        """`on_call` is told each call whose arguments are complete, and its place among the calls."""
+        self._on_call = on_call
         self.response_id = ""
         self.finish: StreamFinish | None = None
         self._hub = hub
@@ -77,8 +85,9 @@ class Answer:
                 self._end_text(index, "reasoning_delta", part.text)
                 self._parts[index] = part
             case stream.ToolCallEnd(index=index, part=part):
-                self._call_id(index, part.id)
+                call_id = self._call_id(index, part.id)
                 self._parts[index] = part
+                self._on_call(part, call_id, sorted(self._event_ids).index(index))
             case stream.OpaqueItem(index=index, part=part):
                 self._parts[index] = part
             case stream.StreamStart(response_id=response_id):

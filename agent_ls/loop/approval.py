@@ -66,6 +66,10 @@ class Approver(Protocol):
         """May wait for a person for as long as it takes; cancellation is the interrupt. Must not raise else."""
         ...
 
+    async def is_free(self, question: ApprovalQuestion) -> bool:
+        """Whether `decide` would allow it at once, asking nobody. Nothing is granted by it. Must not raise."""
+        ...
+
     async def resume(self, request: ApprovalRequested) -> Decision:
         """As `decide`, of a request that was asked before the process ended. Nothing is looked at again for it."""
         ...

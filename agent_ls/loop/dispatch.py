@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from anyio import get_cancelled_exc_class
 
-from agent_ls.environments.base import Attribution, ExecutionEnvironment, Stream
+from agent_ls.environments.base import Attribution, ExecutionEnvironment, OutputSink, Stream
 from agent_ls.environments.effects import CommandEffect, NoEffect, ReadEffect, WriteEffect
 from agent_ls.environments.errors import EnvError, OutsideBoundsError
 from agent_ls.llm.messages import ToolCallPart, ToolResultPart
@@ -141,17 +141,7 @@ class Dispatcher:
         self._start(call, parsed)
         started_ms = self._clock.monotonic_ms()
         tap = _OutputTap(self._hub, output_part(call.event_id))
-        context = ToolContext(
-            environment=self._environment,
-            attribution=Attribution(self._session_id, self._hub.turn_id, call.event_id),
-            on_output=tap,
-            reads=self._reads,
-            shell_limits=shell_limits(profile, config),
-            refuse_ambiguous=config.refuse_ambiguous_edits,
-            subagents=self._subagents,
-            questions=self._questions,
-            read_first=config.read_first,
-        )
+        context = self._context(call, profile, config, tap)
         try:
             output = await self._guarded(call, parsed, context)
         except get_cancelled_exc_class():
@@ -163,6 +153,41 @@ class Dispatcher:
         finally:
             tap.close()
         self._end(call, output, parsed.tool, config, started_ms)
+
+    async def is_free(self, call: Call, profile: ProviderProfile, config: SessionConfig) -> bool:
+        """Whether the call only looks, and may do so without anyone being asked. It tells nothing of itself yet."""
+        parsed = parse_call(call.part, profile)
+        if parsed.tool is None or parsed.arguments is None:
+            return False
+        context = self._context(call, profile, config, lambda stream, text: None)
+        try:
+            prepared = await parsed.tool.prepare(parsed.arguments, context)
+        except Exception:  # told in its own turn, by whoever catches it there
+            return False
+        summary = _summary(call.part, parsed.tool, parsed.arguments)
+        effect = prepared.effect
+        question = ApprovalQuestion(call.event_id, self._hub.turn_id, call.part.name, summary, effect)
+        return isinstance(effect, ReadEffect | NoEffect) and await self._approver.is_free(question)
+
+    def _context(
+        self, call: Call, profile: ProviderProfile, config: SessionConfig, on_output: OutputSink
+    ) -> ToolContext:
+        return ToolContext(
+            environment=self._environment,
+            attribution=Attribution(self._session_id, self._hub.turn_id, call.event_id),
+            on_output=on_output,
+            reads=self._reads,
+            shell_limits=shell_limits(profile, config),
+            refuse_ambiguous=config.refuse_ambiguous_edits,
+            subagents=self._subagents,
+            questions=self._questions,
+            read_first=config.read_first,
+        )
+
+    def drop(self, call: Call, reason: str) -> None:
+        """Of a call that ran early in a response that did not end well: the model is told that its result is gone."""
+        result = ToolResultPart(call.part.id, call.part.name, reason, is_error=True)
+        call.outcome = Outcome(result)
 
     def answer(
         self, call: Call, profile: ProviderProfile, config: SessionConfig, reason: str, kind: str

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 
 from agent_ls.llm.errors import LlmError, StreamError
+from agent_ls.llm.messages import ToolCallPart
 from agent_ls.llm.requests import FinishReason, Request, Usage
 from agent_ls.llm.retry import RetryPolicy, retry_delay_s
 from agent_ls.llm.stream import StreamFinish, replayed
@@ -14,6 +15,7 @@ from agent_ls.loop.answer import Answer
 from agent_ls.loop.call_ids import CallIds
 from agent_ls.loop.emission import Voice
 from agent_ls.loop.events import Retry
+from agent_ls.loop.ids import ToolCallId
 from agent_ls.loop.seams import Clock, ModelClient
 from agent_ls.loop.turns import AssistantTurn, Turn
 
@@ -36,15 +38,20 @@ class ModelCalls:
         self._record = record
 
     async def ask(
-        self, request: Request, policy: RetryPolicy, *, streaming: bool
+        self,
+        request: Request,
+        policy: RetryPolicy,
+        *,
+        streaming: bool,
+        on_call: Callable[[ToolCallPart, ToolCallId, int], None] = lambda part, call_id, place: None,
     ) -> tuple[AssistantTurn, Answer, StreamFinish]:
-        """The recorded turn, the answer it was made of, and how that ended.
+        """The recorded turn, the answer it was made of, and how that ended. `on_call` as in Answer.
 
         Raises:
             LlmError: no further attempt is to be made; text that had come is in the history.
         """
         for attempt in itertools.count():
-            answer = Answer(self._hub, self._call_ids)
+            answer = Answer(self._hub, self._call_ids, on_call)
             try:
                 finish = await self._read(request, answer, streaming=streaming)
             except LlmError as error:

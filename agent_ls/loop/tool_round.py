@@ -62,12 +62,20 @@ async def run_round(
     """
     reaches = [reach_of(parse_call(call.part, profile), environment) for call in calls]
     done = [anyio.Event() for _ in calls]
+    for call, event in zip(calls, done, strict=True):
+        if call.outcome:
+            event.set()
+
+    def waits_for(place: int, before: int) -> bool:
+        # No pause for what is done: a call that a person is asked about must come to where it hears of a stop.
+        if done[before].is_set():
+            return False
+        in_order = not profile.supports_parallel_tool_calls
+        return in_order or must_wait(reaches[place], reaches[before], environment)
 
     async def in_its_turn(place: int) -> None:
         for before in range(place):
-            if not profile.supports_parallel_tool_calls or must_wait(
-                reaches[place], reaches[before], environment
-            ):
+            if waits_for(place, before):
                 await done[before].wait()
         if not calls[place].outcome and not _ended_by(calls):
             await dispatcher.dispatch(calls[place], profile, config)

@@ -6,8 +6,8 @@ then settles on the way out, so that the history is valid and each call has its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeAlias, assert_never
 
 from anyio.lowlevel import checkpoint_if_cancelled
@@ -20,6 +20,7 @@ from agent_ls.loop.call_ids import CallIds
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.context import ContextMeter
 from agent_ls.loop.dispatch import Call, Dispatcher
+from agent_ls.loop.early_calls import EarlyCalls
 from agent_ls.loop.emission import Voice
 from agent_ls.loop.events import LoopDetection, PlanChanged, SteeringInjected, TurnLimit, UsageReport, Warning
 from agent_ls.loop.history import History
@@ -96,6 +97,7 @@ class Progress:
     was_denied: bool = False
     had_effect: bool = False
     known: tuple[SuspendedCall, ...] = ()
+    early: Mapping[int, Call] = field(default_factory=dict)
 
 
 class TurnLoop:
@@ -282,15 +284,16 @@ class TurnLoop:
             provider_options=profile.provider_options,
             cache_key=self._session_id,
         )
-        turn, answer, finish = await self._model.ask(
-            request, config.retry, streaming=profile.supports_streaming
+        early = EarlyCalls(self._dispatcher, profile, config, self._ports.environment)
+        turn, answer, finish = await early.beside(
+            self._model.ask(request, config.retry, streaming=profile.supports_streaming, on_call=early.offer)
         )
         self._meter.observe(sent_chars, finish.usage.input_tokens)
         self._report_usage(profile, prompt, finish.usage)
         for message in (*finish.warnings, cut_message(finish.finish_reason)):
             if message:
                 self._hub.emit(Warning(message, finish.finish_reason.kind))
-        return replace(progress, answer=turn, call_ids=answer.event_ids)
+        return replace(progress, answer=turn, call_ids=answer.event_ids, early=early.started)
 
     # --- tools
 
@@ -318,6 +321,7 @@ class TurnLoop:
             was_denied=progress.was_denied or any(outcome.was_denied for outcome in done),
             had_effect=progress.had_effect or any(outcome.had_effect for outcome in done),
             known=(),
+            early={},
         )
 
     def _answer_calls(
@@ -330,9 +334,12 @@ class TurnLoop:
     ) -> Progress:
         calls = _calls(parts, progress)
         for call in calls:
-            self._dispatcher.answer(call, profile, config, f"Not run. {reason}", "not_run")
+            if call.outcome:
+                self._dispatcher.drop(call, f"Its result was dropped. {reason}")
+            else:
+                self._dispatcher.answer(call, profile, config, f"Not run. {reason}", "not_run")
         self._record_results(calls)
-        return replace(progress, rounds=progress.rounds + 1)
+        return replace(progress, rounds=progress.rounds + 1, early={})
 
     def _record_results(self, calls: Sequence[Call]) -> None:
         results = tuple(outcome.result for outcome in outcomes(calls))
@@ -393,6 +400,6 @@ class TurnLoop:
 def _calls(parts: Sequence[ToolCallPart], progress: Progress) -> list[Call]:
     known = progress.known or (None,) * len(parts)
     return [
-        Call(part, id_, index, len(parts) == 1, known[index])
+        progress.early.get(index) or Call(part, id_, index, len(parts) == 1, known[index])
         for index, (part, id_) in enumerate(zip(parts, progress.call_ids, strict=True))
     ]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from agent_ls.llm.messages import ToolResultPart
-from agent_ls.llm.requests import Usage
+from agent_ls.llm.messages import Message, Role, ToolResultPart
+from agent_ls.llm.requests import FinishReason, Usage
 from agent_ls.loop.emission import output_part
 from agent_ls.loop.events import (
     ApprovalRequested,
@@ -59,15 +59,18 @@ class Said:
     has_ended: bool = False
 
 
+NO_ANSWER = AssistantTurn(Message(Role.ASSISTANT, ()), Usage(), "", "", "", FinishReason("other"), "")
+
+
 @dataclass(slots=True)
 class Round:
-    """The calls of the last answer, as far as events tell of them.
+    """The calls of the last answer, as far as events tell of them; without `answer` it is not whole yet.
 
     `results` has those that the model is told other than their `ends` say, `allowed` what a person allowed of each.
     `commands` are those that a person put in place of the model's.
     """
 
-    answer: AssistantTurn
+    answer: AssistantTurn = NO_ANSWER
     starts: dict[int, ToolCallStart] = field(default_factory=dict)
     ends: dict[str, ToolCallEnd] = field(default_factory=dict)
     results: dict[str, ToolResultPart] = field(default_factory=dict)
@@ -101,6 +104,7 @@ class Fold:
     is_closed: bool = False
     said: dict[str, Said] = field(default_factory=dict)
     round: Round | None = None
+    early: Round | None = None
     outputs: dict[str, str] = field(default_factory=dict)
     approvals: dict[str, ApprovalRequested] = field(default_factory=dict)
     terminals: dict[str, TerminalOpen] = field(default_factory=dict)
@@ -137,7 +141,9 @@ class Fold:
             case AssistantTurn():
                 self.usage = self.usage + turn.usage
                 self.said.clear()
-                self.round = Round(turn) if turn.tool_calls else None
+                # Calls may begin while their answer is still streamed (L11).
+                early = replace(self.early, answer=turn) if self.early else Round(turn)
+                self.round, self.early = early if turn.tool_calls else None, None
             case ToolResultsTurn():
                 self.round = None
             case UserTurn():
@@ -172,8 +178,8 @@ class Fold:
             self.outputs[part_id] = self.outputs.get(part_id, "")[:offset] + text
 
     def result(self, call_id: str, result: ToolResultPart) -> None:
-        if self.round:
-            self.round.results[call_id] = result
+        if round_ := self.round or self.early:
+            round_.results[call_id] = result
 
     def stand(self, standing: Standing) -> None:
         self.standings[standing.path] = standing
@@ -198,13 +204,15 @@ class Fold:
                 self.said[part_id] = Said("reasoning", text, has_ended=True)
             case ToolCallStart() as start:
                 self.call_ids.add(start.call_id)
-                if self.round:
-                    self.round.starts[start.index] = start
+                if self.round is None and self.early is None:
+                    self.early = Round()
+                if round_ := self.round or self.early:
+                    round_.starts[start.index] = start
             case ToolCallEnd() as end:
                 self._call_ended(end.call_id)
                 self.ends.append(replace(end, output=""))
-                if self.round:
-                    self.round.ends[end.call_id] = end
+                if round_ := self.round or self.early:
+                    round_.ends[end.call_id] = end
             case FileChange(call_id=call_id, path=path):
                 self.filed.add((call_id, path))
             case ApprovalRequested() as request:
@@ -341,6 +349,7 @@ class Fold:
     def _end_turn(self) -> None:
         self.turn_id = ""
         self.round = None
+        self.early = None
         self.said.clear()
         self.outputs.clear()
         self.ends.clear()

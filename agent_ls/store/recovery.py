@@ -159,6 +159,10 @@ def _told(
         if not said.has_ended:
             end = AssistantTextEnd if said.kind == "text" else ReasoningEnd
             yield end(part_id, said.text, interrupted=True)
+    early = fold.early
+    for start in early.starts.values() if early else ():  # of an answer that never came to its end
+        if early and start.call_id not in early.ends:
+            yield _end(start.call_id, start.name, CUT)
     for request in fold.approvals.values():
         if request.call_id not in asked:
             reason = "agent-ls ended before this was answered."

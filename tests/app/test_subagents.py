@@ -69,7 +69,7 @@ async def test_a_kill_in_the_middle_of_an_agent_then_it_is_told_as_interrupted_a
 ) -> None:
     gate = Gate()
     script: dict[str, Script] = {
-        "search": [[text("Looking"), tool_call("shell", '{"command": "true"}', id="c")], [gate]]
+        "search": [[text("Looking"), tool_call("shell", '{"command": "make all"}', id="c")], [gate]]
     }
     cast = Cast([spawn("search"), wait_for("agent_1")], script)
     async with running(tmp_path, model=cast) as bench:
@@ -102,7 +102,7 @@ async def test_a_kill_in_the_middle_of_an_agent_then_it_is_told_as_interrupted_a
 @pytest.mark.req("R4")
 async def test_an_orderly_end_of_the_process_ends_agents_and_what_they_ask(tmp_path: Path) -> None:
     cast = Cast(
-        [spawn("run"), wait_for("agent_1")], {"run": [tool_call("shell", '{"command": "true"}', id="c")]}
+        [spawn("run"), wait_for("agent_1")], {"run": [tool_call("shell", '{"command": "make all"}', id="c")]}
     )
     async with running(tmp_path, model=cast) as bench:
         talk = await bench.talk("ask", wait)

@@ -65,6 +65,9 @@ class Desk:
         assert self.session
         self.session.emit(event)
 
+    async def is_free(self, question: ApprovalQuestion) -> bool:
+        return False
+
     async def decide(self, question: ApprovalQuestion) -> Decision:
         if question.allowed or not isinstance(question.effect, CommandEffect):
             return Allowed()

@@ -56,6 +56,9 @@ class Person:
         assert self.session
         self.session.emit(event)
 
+    async def is_free(self, question: ApprovalQuestion) -> bool:
+        return False
+
     async def decide(self, question: ApprovalQuestion) -> Decision:
         if any(request.digest == question.effect.digest for request in question.allowed):
             return Allowed()

@@ -11,14 +11,20 @@ from agent_ls.loop.events import ApprovalRequested
 
 
 class FakeApprover:
-    """`decisions` in order, then always `otherwise`. `on_ask` is called before each decision."""
+    """`decisions` in order, then always `otherwise`. `on_ask` is called before each decision.
+
+    `free`: what it would decide about needs nobody (nothing starts early without).
+    """
 
     def __init__(
         self,
         decisions: Iterable[Decision] = (),
         otherwise: Decision | None = None,
         on_ask: Callable[[ApprovalQuestion], None] = lambda _: None,
+        *,
+        free: bool = False,
     ) -> None:
+        self._free = free
         self._decisions = iter(list(decisions))
         self._otherwise = otherwise or Allowed()
         self._on_ask = on_ask
@@ -29,6 +35,10 @@ class FakeApprover:
         await checkpoint()
         self._on_ask(question)
         return next(self._decisions, self._otherwise)
+
+    async def is_free(self, question: ApprovalQuestion) -> bool:
+        await checkpoint()
+        return self._free
 
     async def resume(self, request: ApprovalRequested) -> Decision:
         await checkpoint()

@@ -1,0 +1,148 @@
+"""Reads start while the model streams, and nothing else does (L11)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.llm.errors import StreamError
+from agent_ls.llm.messages import ToolResultPart
+from agent_ls.loop.events import ToolCallEnd, ToolCallStart
+from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn
+from agent_ls.tools.read_file import READ_FILE
+from agent_ls.tools.write_file import WRITE_FILE
+from tests.support.fake_approver import FakeApprover
+from tests.support.fake_provider import (
+    CallTool,
+    FakeProvider,
+    Gate,
+    Piece,
+    end,
+    error,
+    problem_of,
+    text,
+    tool_call,
+)
+from tests.support.sessions import Bench, bench, started_and_ended, tool
+
+pytestmark = [pytest.mark.anyio, pytest.mark.req("L11")]
+
+FILES = {"/project/a.txt": b"alpha\n", "/project/b.txt": b"beta\n"}
+
+
+def read(path: str, id: str) -> CallTool:
+    return tool_call("read_file", json.dumps({"file_path": path}), id=id)
+
+
+WRITE = tool_call("write_file", '{"file_path": "c.txt", "content": "x"}', id="w")
+
+
+def free() -> FakeApprover:
+    return FakeApprover(free=True)
+
+
+def told(b: Bench) -> dict[str, str]:
+    turns = [turn for turn in b.recorder.turns if isinstance(turn, ToolResultsTurn)]
+    return {result.tool_call_id: result.content for turn in turns for result in turn.results}
+
+
+async def test_reads_end_while_the_answer_still_streams_and_are_told_once_in_call_order() -> None:
+    gate = Gate()
+    provider = FakeProvider([[read("a.txt", "1"), read("b.txt", "2"), gate, text("so far")], text("ok")])
+    environment = MemoryEnvironment(FILES)
+    async with bench(provider, READ_FILE, approver=free(), environment=environment) as b:
+        b.session.submit("go")
+        await gate.reached.wait()
+        await b.until("tool_call_end", 2)
+        assert [turn for turn in b.recorder.turns if isinstance(turn, AssistantTurn)] == []
+        gate.open()
+        await b.idle()
+    assert b.recorder.of(ToolCallStart)[0].index == 0 and b.recorder.of(ToolCallStart)[1].index == 1
+    assert sorted(started_and_ended(b.recorder)[0]) == ["1", "2"]
+    assert "alpha" in told(b)["1"] and "beta" in told(b)["2"]
+    results = [
+        part for m in provider.requests[1].messages for part in m.parts if isinstance(part, ToolResultPart)
+    ]
+    assert [part.tool_call_id for part in results] == ["1", "2"]
+    assert problem_of(provider.requests[1].messages) == ""
+
+
+async def test_a_write_waits_for_the_end_of_the_answer_and_so_does_what_stands_behind_it() -> None:
+    gate = Gate()
+    provider = FakeProvider([[read("a.txt", "1"), WRITE, read("c.txt", "2"), gate, text("x")], text("ok")])
+    environment = MemoryEnvironment(FILES)
+    async with bench(provider, READ_FILE, WRITE_FILE, approver=free(), environment=environment) as b:
+        b.session.submit("go")
+        await gate.reached.wait()
+        await b.until("tool_call_end")
+        assert [start.call_id for start in b.recorder.of(ToolCallStart)] == ["1"]
+        assert not await environment.file_exists("c.txt")
+        gate.open()
+        await b.idle()
+    assert "1 | x" in told(b)["2"]
+
+
+@pytest.mark.parametrize(
+    ("call", "approver"),
+    [
+        pytest.param(read("a.txt", "1"), FakeApprover(), id="a person would be asked"),
+        pytest.param(
+            tool_call("look", id="1"), FakeApprover(free=True), id="a tool that is not known to only look"
+        ),
+        pytest.param(tool_call("read_file", "{}", id="1"), FakeApprover(free=True), id="wrong arguments"),
+        pytest.param(tool_call("nothing", id="1"), FakeApprover(free=True), id="unknown tool"),
+    ],
+)
+async def test_a_call_that_may_not_start_early_starts_after_the_answer(
+    call: CallTool, approver: FakeApprover
+) -> None:
+    gate = Gate()
+    provider = FakeProvider([[call, gate, text("x")], text("ok")])
+    async with bench(
+        provider, READ_FILE, tool("look"), approver=approver, environment=MemoryEnvironment(FILES)
+    ) as b:
+        b.session.submit("go")
+        await gate.reached.wait()
+        assert b.recorder.of(ToolCallStart) == []
+        gate.open()
+        await b.idle()
+    assert [start.call_id for start in b.recorder.of(ToolCallStart)] == ["1"]
+
+
+@pytest.mark.req("L17")
+async def test_the_result_of_an_early_call_is_dropped_when_the_answer_is_cut_at_its_length() -> None:
+    gate = Gate()
+    provider = FakeProvider([[read("a.txt", "1"), gate, WRITE, end("length")], text("ok")])
+    environment = MemoryEnvironment(FILES)
+    async with bench(provider, READ_FILE, WRITE_FILE, approver=free(), environment=environment) as b:
+        b.session.submit("go")
+        await b.until("tool_call_end")
+        gate.open()
+        await b.idle()
+    starts, ends = started_and_ended(b.recorder)
+    assert sorted(starts) == sorted(ends) == ["1", "w"]
+    assert "alpha" not in told(b)["1"] and "dropped" in told(b)["1"]
+    assert not await environment.file_exists("c.txt")
+
+
+@pytest.mark.parametrize("how", ["broken", "interrupted"])
+async def test_an_early_call_when_the_answer_breaks_off_then_has_its_end_and_is_in_no_history(
+    how: str,
+) -> None:
+    gate = Gate()
+    failure: Piece = error(StreamError("cut", provider="fake", model="m"))
+    provider = FakeProvider([[read("a.txt", "1"), gate, failure], text("ok")])
+    async with bench(provider, READ_FILE, approver=free(), environment=MemoryEnvironment(FILES)) as b:
+        b.session.submit("go")
+        await b.until("tool_call_end")
+        if how == "interrupted":
+            b.session.interrupt()
+        else:
+            gate.open()
+        await b.idle()
+        await b.say("again")
+    assert [event.call_id for event in b.recorder.of(ToolCallEnd)] == ["1"]
+    assert problem_of(provider.requests[-1].messages) == ""
+    assert told(b) == {}
