@@ -66,6 +66,17 @@ class SessionSettings(_Section):
     max_mebibytes: int = Field(default=0, ge=0)
 
 
+class LimitSettings(_Section):
+    """What one message, and a session, may use before the turn pauses and asks. 0: no limit."""
+
+    tokens_per_input: int = Field(default=0, ge=0)
+    tokens_per_session: int = Field(default=0, ge=0)
+    cost_usd_per_input: float = Field(default=0, ge=0)
+    cost_usd_per_session: float = Field(default=0, ge=0)
+    seconds_per_input: float = Field(default=0, ge=0)
+    seconds_per_session: float = Field(default=0, ge=0)
+
+
 class Settings(_Section):
     """`provider` and `model` "" leave the choice to the first key found; times are milliseconds, 0 limits: none."""
 
@@ -81,6 +92,7 @@ class Settings(_Section):
     user_instructions: str = ""
     edits: EditSettings = EditSettings()
     sessions: SessionSettings = SessionSettings()
+    limits: LimitSettings = LimitSettings()
     providers: dict[str, ProviderSettings] = Field(default_factory=dict)
     diagnostics_wait_ms: int = Field(default=1_500, ge=0, le=60_000)
     walkthrough_pause_ms: int = Field(default=25, ge=0, le=1000)
@@ -107,7 +119,7 @@ def parse_settings(raw: Mapping[str, Any]) -> tuple[Settings, list[str]]:
 def _like(name: str) -> str:
     known = [
         to_camel(field)
-        for section in (Settings, EditSettings, SessionSettings, ProviderSettings)
+        for section in (Settings, EditSettings, SessionSettings, LimitSettings, ProviderSettings)
         for field in section.model_fields
     ]
     return "".join(f" (did you mean {near}?)" for near in get_close_matches(name, known, n=1))

@@ -54,6 +54,7 @@ from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.walkthrough import WalkthroughAdapter
 from agent_ls.loop.approval import ApprovalDesk
+from agent_ls.loop.budget import UseLimits
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.events import Warning
 from agent_ls.loop.ids import SessionId, new_id
@@ -305,6 +306,7 @@ class Workbench:
             user_instructions=settings.user_instructions,
             refuse_ambiguous_edits=settings.edits.ambiguous == "refuse",
             read_first=settings.edits.read_first,
+            limits=UseLimits(**settings.limits.model_dump()),
         )
 
     def _assemble(

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from agent_ls.llm.retry import RetryPolicy
+from agent_ls.loop.budget import UseLimits
 from agent_ls.tools.base import ReadFirst
 
 
 @dataclass(frozen=True, slots=True)
 class SessionConfig:
-    """Limits and settings of a session. 0 is "no limit" where a limit may be absent.
+    """UseLimits and settings of a session. 0 is "no limit" where a limit may be absent.
 
     `max_turns` counts model calls over the whole session. `tool_output_limits` (characters) and
     `tool_line_limits` (lines, 0: none) override the tables of 000 section 5 by tool name.
@@ -32,4 +33,5 @@ class SessionConfig:
     user_instructions: str = ""
     refuse_ambiguous_edits: bool = False
     read_first: ReadFirst = "edit"
+    limits: UseLimits = field(default_factory=UseLimits)
     retry: RetryPolicy = field(default_factory=RetryPolicy)

@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 import anyio
 from anyio.lowlevel import checkpoint
 
-from agent_ls.loop.events import QuestionAnswered, QuestionAsked, RecordedEvent
+from agent_ls.loop.events import EndReason, QuestionAnswered, QuestionAsked, RecordedEvent, State
 from agent_ls.loop.ids import new_id
+from agent_ls.loop.inbox import Input
+from agent_ls.loop.turns import AssistantTurn, Turn
 from agent_ls.tools.base import Question, Reply
 
 _CLOSING = re.compile(r"[\s*_`\"'”’»)\]]+$")
@@ -88,6 +90,10 @@ class QuestionDesk:
             raise BadAnswerError("this question takes one answer")
         return self._settle(open_, () if declined else said, declined=declined, by=by, client_key=client_key)
 
+    def reply(self, asked: QuestionAsked, text: str, client_key: str) -> None:
+        """A message that was sent while it waits (L15)."""
+        self.answer(asked.question_id, (text,), declined=False, by="submit", client_key=client_key)
+
     def stop(self) -> None:
         """The user has stopped the turn: what it asked, or would ask once more, is void."""
         for open_ in self._questions.values():
@@ -113,6 +119,13 @@ class QuestionDesk:
         self._emit(open_.answered)
         open_.is_answered.set()
         return open_.answered
+
+
+def resting_state(reason: EndReason, turns: Sequence[Turn], queue: Sequence[Input]) -> State:
+    """The state between turns: a label that says who has the word (L15)."""
+    last = turns[-1] if turns else None
+    asks = isinstance(last, AssistantTurn) and ends_with_question(last.content)
+    return "AWAITING_INPUT" if reason == "completed" and asks and not queue else "IDLE"
 
 
 def ends_with_question(text: str) -> bool:

@@ -21,6 +21,7 @@ from agent_ls.llm.errors import LlmError
 from agent_ls.llm.messages import ImagePart
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.approval import Approver
+from agent_ls.loop.budget import Budget
 from agent_ls.loop.call_ids import CallIds
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.emission import EventHub
@@ -50,7 +51,7 @@ from agent_ls.loop.failures import failure_of, internal_error
 from agent_ls.loop.history import History
 from agent_ls.loop.ids import QueuedId, SessionId, SteerId, TurnId, new_id
 from agent_ls.loop.inbox import Inbox, Input, QueueChange, StartNow, Steer
-from agent_ls.loop.questions import QuestionDesk, ends_with_question
+from agent_ls.loop.questions import QuestionDesk, resting_state
 from agent_ls.loop.restored import Restored, Submitted, Suspended
 from agent_ls.loop.seams import (
     BasePrompt,
@@ -70,7 +71,7 @@ from agent_ls.loop.subagents import AgentKit, AgentTasks, ProfileFor, Subagents
 from agent_ls.loop.subscription import Subscription
 from agent_ls.loop.terminals import Terminals
 from agent_ls.loop.turn_loop import Ports, Shared, TurnLoop
-from agent_ls.loop.turns import AssistantTurn, Turn, UserTurn
+from agent_ls.loop.turns import Turn, UserTurn
 from agent_ls.profiles.base import ProviderProfile
 
 logger = logging.getLogger(__name__)
@@ -133,9 +134,11 @@ class Session:
         )
         self._hub = EventHub(session_id, recorder, clock, known.last_seq)
         self._inbox = Inbox(known.steers, known.queue)
+        spending = Spending(known.usage, known.cost_usd)
         self._shared = Shared(
             CallIds(known.call_ids),
-            Spending(known.usage, known.cost_usd),
+            spending,
+            Budget(spending, clock),
             Terminals(environment, self._hub, clock),
         )
         self._tasks = AgentTasks(it.changed.agent_id for it in known.agents)
@@ -256,9 +259,7 @@ class Session:
         item = Input(text, tuple(images), client_key)
         asked = self.questions.pending() if text.strip() and not images and not self._stop else ()
         if asked:
-            self.questions.answer(
-                asked[0].question_id, (text,), declined=False, by="submit", client_key=client_key
-            )
+            self.questions.reply(asked[0], text, client_key)
             answer = Submitted(turn_id=self.turn_id)
         elif not self.is_busy and not self._is_held:
             self._inbox.release()
@@ -499,7 +500,7 @@ class Session:
             logger.exception("a turn of session %s failed", self.id)
             self._hub.emit(internal_error(error))
             return "error", False
-        return finish.reason, finish.reason != "error" and finish.limit != "turns"
+        return finish.reason, finish.reason != "error" and finish.limit not in ("turns", "budget")
 
     def _fail(self, error: LlmError) -> None:
         failure = failure_of(error)
@@ -514,6 +515,7 @@ class Session:
         turn_id = TurnId(new_id("t"))
         self._hub.turn_id = turn_id
         self._set_state("PROCESSING")
+        self._shared.budget.begin()
         self._loop.take_notices()
         context = self._ports.surroundings.news()
         self._loop.record(UserTurn(item.text, self._ports.clock.now(), item.images, context))
@@ -535,15 +537,10 @@ class Session:
         self._stop = None
         self._scope = None
         self._end_reason = reason
-        self._set_state("CLOSED" if self._is_closing else self._rest(reason))
+        rest = resting_state(reason, self.history.turns, self._inbox.queue)
+        self._set_state("CLOSED" if self._is_closing else rest)
         self._hub.emit(ProcessingEnd(reason))
         self._hub.turn_id = ""
-
-    def _rest(self, reason: EndReason) -> State:
-        """The state between turns: a label that says who has the word (L15). Nothing waits on it."""
-        last = self.history.turns[-1] if self.history.turns else None
-        asks = isinstance(last, AssistantTurn) and ends_with_question(last.content)
-        return "AWAITING_INPUT" if reason == "completed" and asks and not self._inbox.queue else "IDLE"
 
     def _close(self) -> None:
         """SESSION_END, and before it the end of a turn that was cancelled from outside, unless a person is asked."""

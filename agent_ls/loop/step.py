@@ -64,10 +64,13 @@ class AnswerCalls:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The input is done. `limit` names the limit that was reached, with its `count`, and `message` says so."""
+    """The input is done. `limit` names the limit that was reached, with its `count`, and `message` says so.
+
+    `budget`: of tokens, money or time (budget.py), which has been told already.
+    """
 
     reason: EndReason
-    limit: Literal["", "rounds", "turns"] = ""
+    limit: Literal["", "rounds", "turns", "budget"] = ""
     count: int = 0
     message: str = ""
 

@@ -16,6 +16,7 @@ from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.llm.messages import ToolCallPart
 from agent_ls.llm.requests import Request, ToolDefinition, Usage
 from agent_ls.loop.approval import Approver
+from agent_ls.loop.budget import GO_ON, STOP, Budget
 from agent_ls.loop.call_ids import CallIds
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.context import ContextMeter
@@ -36,7 +37,7 @@ from agent_ls.loop.terminals import Terminals
 from agent_ls.loop.tool_round import outcomes, run_round
 from agent_ls.loop.turns import AssistantTurn, SteeringTurn, ToolResultsTurn, Turn
 from agent_ls.profiles.base import ProviderProfile
-from agent_ls.tools.base import Questions, SubagentSpawner, Tool
+from agent_ls.tools.base import Question, Questions, Reply, SubagentSpawner, Tool, ToolError
 
 PromptKey: TypeAlias = tuple[str, str, tuple[Tool[Any] | None, ...], str]
 
@@ -63,6 +64,7 @@ class Shared:
 
     call_ids: CallIds
     spending: Spending
+    budget: Budget
     terminals: Terminals
 
 
@@ -212,6 +214,8 @@ class TurnLoop:
             config = self._config()
             match next_step(self._position(progress), config):
                 case CallModel():
+                    if stopped := await self._stopped_at_limit(config):
+                        return stopped
                     prompt = prompt or await self._prepare_prompt(profile)
                     # A stop is noticed here and not earlier: calls of the last answer get their results first.
                     await checkpoint_if_cancelled()
@@ -262,11 +266,30 @@ class TurnLoop:
         )
 
     def _finished(self, finish: Finish, progress: Progress) -> Finish:
-        if finish.limit:
+        if finish.limit and finish.limit != "budget":
             self._hub.emit(TurnLimit(finish.limit, finish.count, finish.message))
         if finish.reason == "completed" and progress.was_denied and not progress.had_effect:
             return replace(finish, reason="refused")
         return finish
+
+    async def _stopped_at_limit(self, config: SessionConfig) -> Finish | None:
+        """None: no limit is reached, or the user allows as much once more. Other words than his choice are a steer."""
+        while reached := self._shared.budget.reached(config.limits):
+            self._hub.emit(TurnLimit(reached.limit, reached.count, reached.message))
+            question = Question(
+                f"{reached.message} Go on with as much once more?", (GO_ON, STOP), purpose="limit"
+            )
+            try:
+                reply = await self._ports.questions.ask(question, "")
+            except ToolError:  # a subagent: its parent's turn asks
+                reply = Reply((), declined=True)
+            if reply.declined or STOP in reply.answers:
+                return Finish("limit", "budget", reached.count, reached.message)
+            self._shared.budget.allow_more(reached)
+            for text in reply.answers:
+                if text != GO_ON:
+                    self.record(SteeringTurn(text, self._ports.clock.now()))
+        return None
 
     # --- the model
 

@@ -1,0 +1,81 @@
+"""UseLimits on what an input and a session may use: tokens, money, time; reached, the turn pauses and asks (H18)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agent_ls.loop.seams import Clock
+from agent_ls.loop.spending import Spending
+
+GO_ON = "Go on"
+STOP = "Stop here"
+
+
+@dataclass(frozen=True, slots=True)
+class UseLimits:
+    """0 is no limit. Tokens are those sent and received, of subagents too; money only where prices are known."""
+
+    tokens_per_input: int = 0
+    tokens_per_session: int = 0
+    cost_usd_per_input: float = 0.0
+    cost_usd_per_session: float = 0.0
+    seconds_per_input: float = 0.0
+    seconds_per_session: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """`limit` is `tokens`, `cost` or `time`; `count` what was used, in whole tokens, cents or seconds."""
+
+    name: str
+    limit: str
+    count: int
+    message: str
+
+
+class Budget:
+    """What was used since the input, and the session, began in this process. An allowance grants as much once more."""
+
+    def __init__(self, spending: Spending, clock: Clock) -> None:
+        self._spending = spending
+        self._clock = clock
+        self._allowed: dict[str, int] = {}
+        self._began_tokens, self._began_usd = _used(spending)
+        self._began_ms = self._session_began_ms = clock.monotonic_ms()
+
+    def begin(self) -> None:
+        """A new input."""
+        self._began_tokens, self._began_usd = _used(self._spending)
+        self._began_ms = self._clock.monotonic_ms()
+        self._allowed = {name: count for name, count in self._allowed.items() if name.endswith("session")}
+
+    def reached(self, limits: UseLimits) -> Reached | None:
+        """The first limit that is reached."""
+        for name, limit, used, most, words in self._lines(limits):
+            if 0 < most * (1 + self._allowed.get(name, 0)) <= used:
+                whole = round(used * 100) if limit == "cost" else int(used)
+                whose = "one message" if name.endswith("input") else "this session"
+                return Reached(name, limit, whole, f"The limit of {words} for {whose} is reached.")
+        return None
+
+    def allow_more(self, reached: Reached) -> None:
+        self._allowed[reached.name] = self._allowed.get(reached.name, 0) + 1
+
+    def _lines(self, limits: UseLimits) -> Iterator[tuple[str, str, float, float, str]]:
+        tokens, usd = _used(self._spending)
+        now_ms = self._clock.monotonic_ms()
+        of_input, of_session = limits.tokens_per_input, limits.tokens_per_session
+        yield "tokens_per_input", "tokens", tokens - self._began_tokens, of_input, f"{of_input:,} tokens"
+        yield "tokens_per_session", "tokens", tokens, of_session, f"{of_session:,} tokens"
+        cost = limits.cost_usd_per_input, limits.cost_usd_per_session
+        yield "cost_usd_per_input", "cost", usd - self._began_usd, cost[0], f"${cost[0]:.2f}"
+        yield "cost_usd_per_session", "cost", usd, cost[1], f"${cost[1]:.2f}"
+        time = limits.seconds_per_input, limits.seconds_per_session
+        yield "seconds_per_input", "time", (now_ms - self._began_ms) / 1000, time[0], f"{time[0]:g} seconds"
+        since_ms = now_ms - self._session_began_ms
+        yield "seconds_per_session", "time", since_ms / 1000, time[1], f"{time[1]:g} seconds"
+
+
+def _used(spending: Spending) -> tuple[int, float]:
+    return spending.usage.input_tokens + spending.usage.output_tokens, spending.cost_usd or 0.0

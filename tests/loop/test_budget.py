@@ -1,0 +1,102 @@
+"""UseLimits of tokens, money and time: the turn pauses and asks (H18)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agent_ls.llm.requests import Usage
+from agent_ls.loop.budget import GO_ON, STOP, UseLimits
+from agent_ls.loop.config import SessionConfig
+from agent_ls.loop.events import ProcessingEnd, QuestionAsked, TurnLimit
+from agent_ls.tools.subagents import SUBAGENT_TOOLS
+from tests.support.agents import Cast, Script, spawn, wait_for
+from tests.support.fake_provider import FakeProvider, end, text, tool_call
+from tests.support.sessions import Bench, bench, tool
+
+pytestmark = [pytest.mark.anyio, pytest.mark.req("H18")]
+
+
+def rounds(count: int) -> FakeProvider:
+    """So many rounds of a call, each of 100 tokens, then a word."""
+    return FakeProvider([[tool_call("look", id=str(n)), end("stop", Usage(90, 10))] for n in range(count)])
+
+
+def limited(**limits: Any) -> SessionConfig:
+    return SessionConfig(limits=UseLimits(**limits))
+
+
+async def answer(b: Bench, text: str, count: int = 1) -> None:
+    await b.until("question_asked", count)
+    (asked,) = b.session.questions.pending()
+    assert asked.purpose == "limit" and asked.choices == (GO_ON, STOP)
+    assert b.session.state == "AWAITING_INPUT"
+    b.session.questions.answer(asked.question_id, [text], declined=False, by="me")
+
+
+@pytest.mark.parametrize(
+    ("limits", "limit", "options"),
+    [
+        ({"tokens_per_input": 150}, "tokens", {}),
+        ({"tokens_per_session": 150}, "tokens", {}),
+        ({"cost_usd_per_input": 1.5}, "cost", {"cost_usd": lambda usage: 1.0}),
+        ({"cost_usd_per_session": 1.5}, "cost", {"cost_usd": lambda usage: 1.0}),
+    ],
+)
+async def test_a_limit_when_reached_pauses_the_turn_and_a_no_ends_it(
+    limits: dict[str, Any], limit: str, options: dict[str, Any]
+) -> None:
+    provider = rounds(9)
+    async with bench(provider, tool("look"), config=limited(**limits), **options) as b:
+        b.session.submit("go")
+        b.session.follow_up("and more")
+        await answer(b, STOP)
+        await b.idle()
+        assert len(provider.requests) == 2
+        assert len(b.session.queue) == 1  # what waits does not go on by itself
+    assert [event.limit for event in b.recorder.of(TurnLimit)] == [limit]
+    assert b.recorder.of(ProcessingEnd)[0] == ProcessingEnd("limit")
+
+
+async def test_a_limit_when_the_user_says_go_on_then_asks_again_after_as_much_once_more() -> None:
+    provider = rounds(4)
+    async with bench(provider, tool("look"), config=limited(tokens_per_input=200)) as b:
+        b.session.submit("go")
+        await answer(b, GO_ON)
+        await answer(b, "go on, but only the tests", 2)
+        await b.idle()
+    assert len(b.recorder.of(QuestionAsked)) == 2
+    assert "go on, but only the tests" in [message.text for message in provider.requests[-1].messages]
+    assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("completed")]
+
+
+async def test_time_when_it_is_up_then_the_turn_pauses_before_the_next_call() -> None:
+    async with bench(rounds(2), tool("look"), config=limited(seconds_per_input=60)) as b:
+        b.recorder.on_event = lambda envelope: (
+            b.clock.advance(61)
+            if envelope.kind == "tool_call_end" and len(b.recorder.of(TurnLimit)) == 0
+            else None
+        )
+        b.session.submit("go")
+        await answer(b, STOP)
+        await b.idle()
+    assert [event.limit for event in b.recorder.of(TurnLimit)] == ["time"]
+
+
+async def test_limits_of_an_input_begin_anew_with_the_next_one() -> None:
+    async with bench(rounds(0), config=limited(tokens_per_input=100)) as b:
+        for word in ("one", "two", "three"):
+            await b.say(word)
+    assert b.recorder.of(TurnLimit) == []
+
+
+@pytest.mark.req("A1")
+async def test_an_agent_at_a_limit_ends_there_and_its_parent_asks() -> None:
+    endless: Script = [[tool_call("look", id=str(n)), end("stop", Usage(90, 10))] for n in range(9)]
+    cast = Cast([spawn("endless"), wait_for("agent_1"), text("ok")], {"endless": endless})
+    async with bench(cast, tool("look"), *SUBAGENT_TOOLS, config=limited(tokens_per_input=300)) as b:
+        b.session.submit("go")
+        await answer(b, GO_ON)
+        await b.idle()
+    assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("completed")]
