@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -92,7 +93,13 @@ def look(effect: Effect, places: Places) -> Look:
     """Where each path of an effect leads at this moment. Follows links, so it blocks."""
     if isinstance(effect, CommandEffect):
         return _look_at_command(effect, places)
-    return Look({path: os.path.realpath(path) for path in _paths(effect)})
+    resolved = {path: os.path.realpath(path) for path in _paths(effect)}
+    linked = next(
+        (p for p in resolved.values() if isinstance(effect, WriteEffect) and _has_other_names(p)), ""
+    )
+    return Look(
+        resolved, doubt=f"{linked} has other names on the disk, which change with it" if linked else ""
+    )
 
 
 def _look_at_command(effect: CommandEffect, places: Places) -> Look:
@@ -113,6 +120,15 @@ def _look_at_command(effect: CommandEffect, places: Places) -> Look:
     bare = next((f for folder in found.git_folders for f in _upwards(folder, places) if _is_bare(f)), "")
     doubt = f"{bare} is a git repository of its own, whose settings may run programs" if bare else ""
     return Look(resolved, tuple(dict.fromkeys(leads)), doubt)
+
+
+def _has_other_names(path: str) -> bool:
+    """By hard links, which may lie outside."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_nlink > 1
 
 
 MAX_MATCHES = 2_000  # of the patterns of one command: more is asked about instead

@@ -110,7 +110,8 @@ class Workbench:
         self._environment = environment
         self.mentions = Mentions(self._run_beside, self._clock)
         self.review = ReviewDesk(self._maybe_audience, clock=self._clock, start=self._run_beside)
-        self._store = SessionStore(chosen, on_failure=self._log_failed)
+        self._credentials = credentials
+        self._store = SessionStore(chosen, on_failure=self._log_failed, secrets=credentials.known_secrets)
         self._rules = RuleStore(chosen)
         self._host = editor_host
         self._eyes = eyes
@@ -351,6 +352,7 @@ class Workbench:
             notices=notices,
             config=config,
             restored=restored,
+            secrets=self._credentials.known_secrets,
             prompts=SessionPrompts(local, files, trusted=False),
             before_end=self.review.flush,
             on_input=lambda text: live.name_after(text),

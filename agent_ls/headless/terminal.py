@@ -47,19 +47,25 @@ async def ask(request: ApprovalRequested, lines: Lines) -> Answer:
     word = line.lower()
     if word in ("y", "yes"):
         return Answer("allow", decided_by="terminal")
-    if word in (offered := _numbered(request.rules)):
-        rule = offered[word]
+    offered = _keyed(request.rules)
+    rule = offered.get(word) or next(
+        (rule for key, rule in offered.items() if key.isalpha() and word == rule.scope), None
+    )
+    if rule:
         return Answer("allow", rule.scope, rule.id, decided_by="terminal")
     reason = "" if word in ("", "n", "no") else line
     return Answer("deny", reason=reason, decided_by="terminal")
 
 
-def _numbered(rules: Iterable[RuleOffer]) -> dict[str, RuleOffer]:
-    return {str(number): rule for number, rule in enumerate(rules, 1)}
+def _keyed(rules: Iterable[RuleOffer]) -> dict[str, RuleOffer]:
+    """By the first letter of how long each holds; by numbers when that names two."""
+    offered = list(rules)
+    letters = {rule.scope[0]: rule for rule in offered}
+    return letters if len(letters) == len(offered) else {str(n): rule for n, rule in enumerate(offered, 1)}
 
 
 def _choices(rules: Iterable[RuleOffer]) -> str:
-    offered = [(number, plain(rule.label)) for number, rule in _numbered(rules).items()]
+    offered = [(key, plain(rule.label)) for key, rule in _keyed(rules).items()]
     explained = "".join(f"    {number}: {label}\n" for number, label in offered)
     choices = ["[y]es", *(f"[{number}]" for number, _ in offered), "[n]o, or say why not"]
     return f"{explained}    {', '.join(choices)}: "

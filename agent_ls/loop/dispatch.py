@@ -31,6 +31,7 @@ from agent_ls.loop.events import (
 )
 from agent_ls.loop.ids import SessionId, ToolCallId
 from agent_ls.loop.reads import ShownFiles
+from agent_ls.loop.redaction import Known, StreamRedaction, none_known, redacted
 from agent_ls.loop.restored import EndedCall, SuspendedCall
 from agent_ls.loop.seams import Clock, Recorder, Reviews, Surroundings
 from agent_ls.loop.summaries import INPUT_CHARS, call_summary, one_line, output_summary
@@ -111,6 +112,7 @@ class Dispatcher:
         hub: Voice,
         shown: Mapping[str, str],
         surroundings: Surroundings,
+        secrets: Known = none_known,
         reviews: Reviews,
         terminals: Terminals,
         subagents: SubagentSpawner,
@@ -127,6 +129,7 @@ class Dispatcher:
         self.terminals = terminals
         self._subagents = subagents
         self._questions = questions
+        self._secrets = secrets
         self._surroundings = surroundings
         self._reviews = reviews
         self.plan = plan
@@ -140,13 +143,14 @@ class Dispatcher:
         parsed = parse_call(call.part, profile)
         self._start(call, parsed)
         started_ms = self._clock.monotonic_ms()
-        tap = _OutputTap(self._hub, output_part(call.event_id))
+        tap = _OutputTap(self._hub, output_part(call.event_id), StreamRedaction(self._secrets))
         context = self._context(call, profile, config, tap)
         try:
             output = await self._guarded(call, parsed, context)
         except get_cancelled_exc_class():
             if self.is_asked(call):
                 raise
+            tap.close()
             output = call.landed or self._interrupted(call, parsed)
             self._end(call, output, parsed.tool, config, started_ms)
             raise
@@ -342,6 +346,9 @@ class Dispatcher:
         self, call: Call, output: ToolOutput, tool: Tool[Any] | None, config: SessionConfig, started_ms: int
     ) -> None:
         name = call.part.name
+        # Here text from outside enters the session: all that follows, and all who see it, have the same bytes.
+        known = self._secrets()
+        output = replace(output, text=redacted(output.text, known), summary=redacted(output.summary, known))
         shown, ref = self._for_event(call.event_id, output.text)
         # What a terminal would have coloured is noise to a model; the event keeps it (PROTOCOL, Terminal).
         text = without_escapes(output.text) if tool and tool.category == "admin" else output.text
@@ -381,17 +388,28 @@ class Dispatcher:
 class _OutputTap:
     """Output of a running call as deltas; what comes after the call has ended is not told."""
 
-    def __init__(self, hub: Voice, part_id: str) -> None:
+    def __init__(self, hub: Voice, part_id: str, redaction: StreamRedaction) -> None:
         self._hub = hub
         self._part_id = part_id
+        self._redaction = redaction
+        self._stream: Stream = "stdout"
         self._is_open = True
 
     def __call__(self, stream: Stream, text: str) -> None:
         if self._is_open:
-            self._hub.append("tool_call_output_delta", self._part_id, text, stream)
+            if stream != self._stream:
+                self._tell(self._redaction.end())
+            self._stream = stream
+            self._tell(self._redaction.feed(text))
 
     def close(self) -> None:
+        """May be called again."""
+        if self._is_open:
+            self._tell(self._redaction.end())
         self._is_open = False
+
+    def _tell(self, text: str) -> None:
+        self._hub.append("tool_call_output_delta", self._part_id, text, self._stream)
 
 
 def replaced_note(as_asked: Arguments, after: str) -> str:

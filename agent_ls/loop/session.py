@@ -52,6 +52,7 @@ from agent_ls.loop.history import History
 from agent_ls.loop.ids import QueuedId, SessionId, SteerId, TurnId, new_id
 from agent_ls.loop.inbox import Inbox, Input, QueueChange, StartNow, Steer
 from agent_ls.loop.questions import QuestionDesk, resting_state
+from agent_ls.loop.redaction import Known, none_known, redacted
 from agent_ls.loop.restored import Restored, Submitted, Suspended
 from agent_ls.loop.seams import (
     BasePrompt,
@@ -104,6 +105,7 @@ class Session:
         prompts: PromptSource | None = None,
         surroundings: Surroundings | None = None,
         reviews: Reviews | None = None,
+        secrets: Known = none_known,
         before_end: Callable[[], object] = lambda: None,
         on_input: Callable[[str], object] = lambda text: None,
         profile_for: ProfileFor | None = None,
@@ -112,7 +114,8 @@ class Session:
 
         `before_end` is called when a turn or the session is about to end: last events are emitted there.
 
-        `on_input` is called with the text of each input when its event has been told.
+        `on_input` is called with the text of each input when its event has been told. `secrets` are keys that nobody
+        may see.
         """
         self.id = session_id
         self.profile = profile
@@ -131,6 +134,7 @@ class Session:
             surroundings or NoSurroundings(),
             reviews or NoReviews(),
             self.questions,
+            secrets,
         )
         self._hub = EventHub(session_id, recorder, clock, known.last_seq)
         self._inbox = Inbox(known.steers, known.queue)
@@ -139,7 +143,7 @@ class Session:
             CallIds(known.call_ids),
             spending,
             Budget(spending, clock),
-            Terminals(environment, self._hub, clock),
+            Terminals(environment, self._hub, clock, secrets),
         )
         self._tasks = AgentTasks(it.changed.agent_id for it in known.agents)
         kit = AgentKit(
@@ -517,7 +521,7 @@ class Session:
         self._set_state("PROCESSING")
         self._shared.budget.begin()
         self._loop.take_notices()
-        context = self._ports.surroundings.news()
+        context = redacted(self._ports.surroundings.news(), self._ports.secrets())
         self._loop.record(UserTurn(item.text, self._ports.clock.now(), item.images, context))
         self._hub.emit(UserInput(item.text, item.client_key, item.queued_id))
         self._on_input(item.text)

@@ -19,6 +19,7 @@ from agent_ls.environments.errors import EnvError
 from agent_ls.loop.emission import Voice, output_part
 from agent_ls.loop.errors import UnknownTerminalError
 from agent_ls.loop.events import TerminalExit, TerminalOpen
+from agent_ls.loop.redaction import Known, none_known, redacted
 from agent_ls.loop.seams import Clock
 from agent_ls.tools.base import ToolOutput
 
@@ -63,8 +64,11 @@ class _Command:
 
 
 class Terminals:
-    def __init__(self, environment: ExecutionEnvironment, hub: Voice, clock: Clock) -> None:
+    def __init__(
+        self, environment: ExecutionEnvironment, hub: Voice, clock: Clock, secrets: Known = none_known
+    ) -> None:
         self._environment = environment
+        self._secrets = secrets
         self._hub = hub
         self._clock = clock
         self._commands: dict[str, _Command] = {}
@@ -120,6 +124,7 @@ class Terminals:
             text = self._hub.text_of(output_part(command.call_id))
             return TerminalText(text[offset:], len(text), running=True)
         text, end = await self._environment.read_process(command.process_id, offset)
+        text = redacted(text, self._secrets())
         processes = await self._environment.list_processes()
         process = next((process for process in processes if process.id == command.process_id), None)
         exit_code = process.exit_code if process else None

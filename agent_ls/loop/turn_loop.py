@@ -29,6 +29,7 @@ from agent_ls.loop.ids import SessionId, ToolCallId
 from agent_ls.loop.inbox import Inbox
 from agent_ls.loop.loop_detection import calls_since_warning, detect_loop, signature, warning
 from agent_ls.loop.model_call import ModelCalls
+from agent_ls.loop.redaction import Known, none_known
 from agent_ls.loop.restored import Restored, SuspendedCall
 from agent_ls.loop.seams import Clock, ModelClient, NoticeBoard, PromptSource, Recorder, Reviews, Surroundings
 from agent_ls.loop.spending import Spending
@@ -56,6 +57,7 @@ class Ports:
     surroundings: Surroundings
     reviews: Reviews
     questions: Questions
+    secrets: Known = none_known
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,7 @@ class TurnLoop:
             plan=restored.plan,
             shown=restored.shown,
             surroundings=ports.surroundings,
+            secrets=ports.secrets,
             reviews=ports.reviews,
             terminals=shared.terminals,
             subagents=agents,

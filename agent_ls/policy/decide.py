@@ -78,6 +78,8 @@ def _judge_write(paths: Sequence[str], deletes: bool, situation: Situation) -> J
         return Ask(f"{outside} is outside the workspace", is_never_silent=True)
     if sensitive := situation.sensitive(paths):
         return Ask(f"{sensitive} configures tools that run by themselves", is_never_silent=True)
+    if situation.doubt:
+        return Ask(situation.doubt, is_never_silent=True)
     if situation.review == "before":
         return Allow("each change is asked about as a hunk before it is made")
     if deletes:

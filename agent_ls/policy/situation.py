@@ -44,8 +44,8 @@ class Situation:
     """What is known besides the effect.
 
     `places` says where a path lies. `resolved` maps each path of the effect to its real path. `leads` are places
-    that a command's patterns and links lead to. `doubt`: why a command that looks harmless is none, as the folder
-    shows. `grants` are ids of rules that the user stored and that still hold. `review` before: edits are shown hunk by
+    that a command's patterns and links lead to. `doubt`: why what looks harmless is asked about all the same, as
+    the disk shows. `grants` are ids of rules that the user stored and that still hold. `review` before: edits are shown hunk by
     hunk before they are made. `is_walled` False: the walls that were asked for do not stand, so all commands are asked.
     """
 

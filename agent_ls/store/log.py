@@ -18,6 +18,7 @@ from typing import Any, Literal, Self, TypeAlias
 
 import anyio.to_thread
 
+from agent_ls.loop.redaction import Known, none_known, without
 from agent_ls.store.errors import BadSessionError, NewerFormatError
 
 FORMAT = 1
@@ -109,7 +110,10 @@ def make_private_folder(path: Path) -> None:
 class SessionLog:
     """Appends to one file. A failing disk is reported once, to `on_failure`, and never raised (Recorder)."""
 
-    def __init__(self, descriptor: int, on_failure: Callable[[OSError], None]) -> None:
+    def __init__(
+        self, descriptor: int, on_failure: Callable[[OSError], None], secrets: Known = none_known
+    ) -> None:
+        self._secrets = secrets
         self._descriptor = descriptor
         self._on_failure = on_failure
         self._has_failed = False
@@ -117,19 +121,21 @@ class SessionLog:
         self._is_closed = False
 
     @classmethod
-    def create(cls, path: Path, header: Header, on_failure: Callable[[OSError], None]) -> Self:
+    def create(
+        cls, path: Path, header: Header, on_failure: Callable[[OSError], None], secrets: Known = none_known
+    ) -> Self:
         """
         Raises:
             OSError: the file exists, or cannot be made.
         """
         make_private_folder(path.parent)
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | OPEN_FLAGS
-        log = cls(os.open(path, flags, FILE_MODE), on_failure)
+        log = cls(os.open(path, flags, FILE_MODE), on_failure, secrets)
         log.append(header.line())
         return log
 
     @classmethod
-    def reopen(cls, path: Path, on_failure: Callable[[OSError], None]) -> Self:
+    def reopen(cls, path: Path, on_failure: Callable[[OSError], None], secrets: Known = none_known) -> Self:
         """To go on with a log. A torn last line is cut off: its number would be given again.
 
         Raises:
@@ -141,14 +147,14 @@ class SessionLog:
         except OSError:
             os.close(descriptor)
             raise
-        return cls(descriptor, on_failure)
+        return cls(descriptor, on_failure, secrets)
 
     def append(self, *lines: bytes) -> None:
         """Hands the lines to the kernel in one write."""
         if self._is_closed:  # its descriptor may belong to another file by now
             self._fail(OSError(errno.EBADF, "the log is closed"))
             return
-        data = b"".join(lines)
+        data = without(b"".join(lines), self._secrets())
         if self._is_torn:
             data = b"\n" + data
         try:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from agent_ls.loop import event_codec
 from agent_ls.loop.events import Envelope, Title
+from agent_ls.loop.redaction import Known, none_known
 from agent_ls.store import blobs, locks
 from agent_ls.store.errors import StoreError
 from agent_ls.store.forks import forked
@@ -64,11 +65,14 @@ class SessionStore:
         root: Path | None = None,
         *,
         on_failure: Callable[[str, OSError], None],
+        secrets: Known = none_known,
         lock: Callable[[int], None] = kernel_lock,
     ) -> None:
+        """`secrets` are the keys that no log may hold."""
         self.layout = Layout(root)
         self._on_failure = on_failure
         self._lock = lock
+        self._secrets = secrets
 
     def create(self, header: Header) -> OpenSession:
         """
@@ -81,7 +85,7 @@ class SessionStore:
         lock = locks.take(lock_path(folder), header.session_id, self._lock)
         report = self._reporter(header.session_id)
         try:
-            log = SessionLog.create(log_path(folder), header, report)
+            log = SessionLog.create(log_path(folder), header, report, self._secrets)
         except BaseException:
             lock.release()
             raise
@@ -98,7 +102,7 @@ class SessionStore:
         report = self._reporter(session_id)
         try:
             stored = read_session(log_path(folder))
-            log = SessionLog.reopen(log_path(folder), report)
+            log = SessionLog.reopen(log_path(folder), report, self._secrets)
         except BaseException:
             lock.release()
             raise
@@ -113,7 +117,7 @@ class SessionStore:
         """
         folder = self.folder(session_id)
         with locks.held(lock_path(folder), session_id):
-            log = SessionLog.reopen(log_path(folder), self._reporter(session_id))
+            log = SessionLog.reopen(log_path(folder), self._reporter(session_id), self._secrets)
             recorder = StoreRecorder(
                 log, outputs_path(folder), self._reporter(session_id), title_file=title_path(folder)
             )
@@ -139,7 +143,7 @@ class SessionStore:
                 shutil.copyfile(path, copy := output_path(outputs_path(folder), ref))
                 copy.chmod(FILE_MODE)
         failures: list[OSError] = []
-        log = SessionLog.create(log_path(folder), header, failures.append)
+        log = SessionLog.create(log_path(folder), header, failures.append, self._secrets)
         log.append(*fork.lines)
         log.close()
         if failures:

@@ -132,6 +132,7 @@ KINDS: list[tuple[RecordedEvent, str]] = [
     (HunkStateChanged("/w/a.py", (), "user"), ""),
     (asked(ReadEffect(("/etc/hosts",))), "  ? May it look at /etc/hosts? (because)\n"),
     (answered("allow"), "  \u2713 allowed once by you\n"),
+    (RuleRemoved("edits"), ""),
     (TerminalOpen("c", "c", "ls"), ""),
     (TerminalExit("c", 0), ""),
     (UsageReport(Usage(1, 1), Usage(1, 1), 1, 100), ""),

@@ -1,0 +1,377 @@
+"""Ways out of the walls, each tried: links, names, files that change while a person thinks, answers out of place."""
+
+from __future__ import annotations
+
+import json
+import os
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from agent_ls.loop.approval import Answer, UnknownApprovalError
+from agent_ls.loop.events import ApprovalRequested, ApprovalResolved, ToolCallEnd
+from tests.support.fake_provider import CallTool, text, tool_call
+from tests.support.workbench import DEADLINE_S, Bench, Talk, allow, deny, running, wait
+
+pytestmark = pytest.mark.req("X6", "H7")
+
+SECRET = "the outside secret\n"
+
+
+def call(name: str, number: int = 1, **arguments: Any) -> CallTool:
+    return tool_call(name, json.dumps(arguments), id=f"c-{name}-{number}")
+
+
+def shell(command: str, number: int = 1) -> CallTool:
+    return call("shell", number, command=command)
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "a.txt").write_text("one\n")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "o.txt").write_text(SECRET)
+    return folder
+
+
+async def told(bench: Bench, talk: Talk) -> str:
+    await talk.say("go")
+    return "\n".join(result.content for result in bench.results())
+
+
+# -- reading
+
+
+def by_link(work: Path) -> str:
+    (work / "link").symlink_to("../outside/o.txt")
+    return "link"
+
+
+def by_linked_folder(work: Path) -> str:
+    (work / "sub").symlink_to("../outside")
+    return "sub/o.txt"
+
+
+def by_link_to_link(work: Path) -> str:
+    (work / "first").symlink_to("second")
+    (work / "second").symlink_to("../outside/o.txt")
+    return "first"
+
+
+def by_dots(work: Path) -> str:
+    return "../outside/o.txt"
+
+
+def by_dots_within(work: Path) -> str:
+    (work / "sub").mkdir()
+    return "sub/../../outside/o.txt"
+
+
+def by_absolute_path(work: Path) -> str:
+    return str(work.parent / "outside" / "o.txt")
+
+
+def by_process_root(work: Path) -> str:
+    return f"/proc/self/root{work.parent / 'outside' / 'o.txt'}"
+
+
+def by_process_folder(work: Path) -> str:
+    return f"/proc/{os.getpid()}/cwd/../{work.parent / 'outside' / 'o.txt'}"
+
+
+WAYS_OUT = [
+    by_link,
+    by_linked_folder,
+    by_link_to_link,
+    by_dots,
+    by_dots_within,
+    by_absolute_path,
+    by_process_root,
+]
+BY_COMMAND = ["cat {}", "head -n1 {}", "cat < {}", "grep . {}", "X={}; cat $X", "cat ./{}"]
+
+
+@pytest.mark.parametrize("way", WAYS_OUT)
+@pytest.mark.parametrize("mode", ["ask", "full"])
+async def test_what_lies_outside_is_read_by_no_tool_and_no_command_unasked(
+    work: Path, way: Callable[[Path], str], mode: Any
+) -> None:
+    place = way(work)
+    commands = [line.format(place) for line in BY_COMMAND if not (place.startswith("/") and "./" in line)]
+    calls = [call("read_file", file_path=place), call("grep", pattern="secret", path=place)]
+    calls += [shell(command, number) for number, command in enumerate(commands)]
+    async with running(work.parent, [[each] for each in calls]) as bench:
+        talk = await bench.talk(mode, deny)
+        assert "outside secret" not in await told(bench, talk)
+        assert len(talk.of(ApprovalRequested)) == len(calls)
+
+
+async def test_pattern_that_finds_a_link_outside_is_asked_about(work: Path) -> None:
+    (work / "b.txt").symlink_to("../outside/o.txt")
+    calls = [shell("cat *.txt", 1), shell("head -n 3 ?.txt", 2), shell("cat [ab].txt", 3)]
+    async with running(work.parent, [[each] for each in calls]) as bench:
+        talk = await bench.talk("full", deny)
+        assert "outside secret" not in await told(bench, talk)
+        assert len(talk.of(ApprovalRequested)) == 3
+
+
+async def test_search_of_the_workspace_tells_nothing_of_what_links_lead_to(work: Path) -> None:
+    (work / "link").symlink_to("../outside")
+    (work / "b.txt").symlink_to("../outside/o.txt")
+    calls = [call("grep", pattern="secret", path="."), call("glob", pattern="**/*")]
+    async with running(work.parent, [[each] for each in calls]) as bench:
+        assert "outside secret" not in await told(bench, await bench.talk("full", deny))
+
+
+@pytest.mark.req("X7")
+@pytest.mark.parametrize("name", [".SSH/id", ".ssh/../.ssh/id", ".ſſh/id", "./.ssh/id"])
+async def test_credentials_are_refused_by_whatever_name_the_disk_may_take(work: Path, name: str) -> None:
+    keys = Path.home() / ".ssh"
+    keys.mkdir()
+    (keys / "id").write_text(SECRET)
+    calls = [
+        call("read_file", file_path=str(Path.home() / name)),
+        call("read_file", 2, file_path=f"~/{name}"),
+    ]
+    async with running(work.parent, [[each] for each in calls]) as bench:
+        talk = await bench.talk("full", allow, workspace_folder=str(Path.home()))
+        assert "outside secret" not in await told(bench, talk)
+        assert unicodedata.normalize("NFKC", ".ſſh") == ".ssh"
+
+
+# -- writing
+
+
+async def test_file_with_another_name_outside_by_a_hard_link_is_asked_about(work: Path) -> None:
+    os.link(work.parent / "outside" / "o.txt", work / "hard.txt")
+    calls = [
+        call("read_file", file_path="hard.txt"),
+        call("write_file", file_path="hard.txt", content="mine\n"),
+    ]
+    async with running(work.parent, [[each] for each in calls]) as bench:
+        talk = await bench.talk("full", deny)
+        await talk.say("go")
+        assert "other names" in talk.of(ApprovalRequested)[0].reason
+    assert (work.parent / "outside" / "o.txt").read_text() == SECRET
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        "*** Begin Patch\n*** Update File: a.txt\n*** Move to: ../outside/a.txt\n@@\n-one\n+ONE\n*** End Patch",
+        "*** Begin Patch\n*** Add File: ../outside/new.txt\n+new\n*** End Patch",
+        "*** Begin Patch\n*** Delete File: ../outside/o.txt\n*** End Patch",
+        "*** Begin Patch\n*** Add File: b.txt\n+b\n*** Add File: link/new.txt\n+new\n*** End Patch",
+    ],
+    ids=["move", "add", "delete", "by a link"],
+)
+async def test_patch_that_leaves_the_workspace_is_asked_about_and_nothing_of_it_is_done(
+    work: Path, patch: str
+) -> None:
+    (work / "link").symlink_to("../outside")
+    before = sorted(path.name for path in work.parent.rglob("*") if "state" not in path.parts)
+    async with running(work.parent, [[shell(f"apply_patch <<'EOF'\n{patch}\nEOF")]]) as bench:
+        talk = await bench.talk("full", deny)
+        await talk.say("go")
+        assert talk.of(ApprovalRequested) and talk.of(ToolCallEnd)[0].is_error
+    after = sorted(path.name for path in work.parent.rglob("*") if "state" not in path.parts)
+    assert after == before and (work.parent / "outside" / "o.txt").read_text() == SECRET
+
+
+async def test_file_that_is_replaced_between_the_answer_and_the_write_is_not_overwritten(work: Path) -> None:
+    def replace_and_allow(request: ApprovalRequested) -> Answer:
+        (work / "a.txt").unlink()
+        (work / "a.txt").write_text("another\n")
+        return allow(request)
+
+    edit = call("edit_file", file_path="a.txt", old_string="one", new_string="ONE")
+    async with running(work.parent, [[call("read_file", file_path="a.txt")], [edit]]) as bench:
+        talk = await bench.talk("ask", replace_and_allow)
+        await talk.say("go")
+        assert talk.of(ToolCallEnd)[-1].is_error
+    assert (work / "a.txt").read_text() == "another\n"
+
+
+async def test_command_whose_file_becomes_a_link_while_a_person_thinks_is_asked_about_again(
+    work: Path,
+) -> None:
+    def swap(request: ApprovalRequested) -> Answer:
+        if (work / "a.txt").is_symlink():
+            assert "outside" in request.reason
+            return deny(request)
+        (work / "a.txt").unlink()
+        (work / "a.txt").symlink_to("../outside/o.txt")
+        return allow(request)
+
+    async with running(work.parent, [[shell("touch b.txt; cat a.txt")]]) as bench:
+        talk = await bench.talk("ask", swap)
+        assert "outside secret" not in await told(bench, talk)
+        assert len(talk.of(ApprovalRequested)) == 2 and not (work / "b.txt").exists()
+
+
+async def test_mode_that_becomes_plan_while_a_person_thinks_holds_for_what_he_allowed(work: Path) -> None:
+    def plan(request: ApprovalRequested) -> Answer:
+        talk.live.desk.mode = "plan"
+        return allow(request)
+
+    async with running(work.parent, [[shell("touch made")]]) as bench:
+        talk = await bench.talk("ask", plan)
+        assert "plan mode" in await told(bench, talk)
+    assert not (work / "made").exists()
+
+
+async def test_repository_inside_of_the_files_is_not_run_by_a_look_at_git(work: Path) -> None:
+    for name in ("objects", "refs"):
+        (work / "docs" / name).mkdir(parents=True)
+    (work / "docs" / "HEAD").write_text("ref: refs/heads/main\n")
+    (work / "docs" / "config").write_text("[core]\n\tfsmonitor = touch owned\n")
+    commands = [
+        "cd docs && git status",
+        "git -C docs log",
+        "git -C docs/refs status",
+        "cd docs/objects; git diff",
+    ]
+    async with running(work.parent, [[shell(line, n)] for n, line in enumerate(commands)]) as bench:
+        talk = await bench.talk("full", deny)
+        await talk.say("go")
+        assert len(talk.of(ApprovalRequested)) == len(commands)
+
+
+@pytest.mark.parametrize(
+    "name", ["shell.read_file", "server__shell", "read_file__shell", "Shell", "shell ", "mcp/shell"]
+)
+async def test_tool_name_that_nobody_registered_runs_nothing(work: Path, name: str) -> None:
+    odd = tool_call(name, json.dumps({"command": "touch made"}), id="c-odd")
+    async with running(work.parent, [[odd]]) as bench:
+        talk = await bench.talk("full", allow)
+        await talk.say("go")
+        assert talk.of(ToolCallEnd)[0].error_kind == "unknown_tool"
+    assert not (work / "made").exists()
+
+
+# -- answers out of place
+
+
+async def two_questions(bench: Bench) -> tuple[Talk, tuple[ApprovalRequested, ...]]:
+    talk = await bench.talk("ask", wait)
+    talk.live.session.submit("go")
+    await talk.until("approval_requested")
+    return talk, talk.live.desk.pending()
+
+
+async def test_answers_in_another_order_settle_each_its_own_question(work: Path) -> None:
+    script = [[shell("touch first", 1)], [shell("touch second", 2)], text("done")]
+    async with running(work.parent, script) as bench:
+        one = await bench.talk("ask", wait)
+        other = await bench.talk("ask", wait)
+        for talk in (one, other):
+            talk.live.session.submit("go")
+            await talk.until("approval_requested")
+        (first,), (second,) = one.live.desk.pending(), other.live.desk.pending()
+        other.live.desk.answer(second.request_id, Answer("deny"))
+        one.live.desk.answer(first.request_id, Answer("allow"))
+        await one.until("tool_call_end")
+        await other.until("tool_call_end")
+    allowed, denied = (str(request.effect["command"]).split()[1] for request in (first, second))
+    assert (work / allowed).exists() and not (work / denied).exists()
+
+
+async def test_answer_for_another_session_is_refused_and_settles_nothing(work: Path) -> None:
+    script = [[shell("touch made")], text("done")]
+    async with running(work.parent, script) as bench:
+        talk, (request,) = await two_questions(bench)
+        other = await bench.talk("ask", wait)
+        with pytest.raises(UnknownApprovalError):
+            other.live.desk.answer(request.request_id, Answer("allow"))
+        assert talk.live.desk.pending() == (request,)
+    assert not (work / "made").exists()
+
+
+async def test_answer_that_is_sent_again_allows_nothing_more(work: Path) -> None:
+    script = [[shell("touch made", 1)], [shell("touch again", 2)], text("done")]
+    async with running(work.parent, script) as bench:
+        talk, (request,) = await two_questions(bench)
+        talk.live.desk.answer(request.request_id, Answer("allow"))
+        await talk.until("approval_requested", 2)
+        replayed = talk.live.desk.answer(request.request_id, Answer("allow"))
+        assert replayed.request_id == request.request_id
+        (second,) = talk.live.desk.pending()
+        assert second.request_id != request.request_id
+    assert not (work / "again").exists()
+
+
+@pytest.mark.req("L16")
+@pytest.mark.parametrize("how", ["interrupt", "abort"])
+async def test_turn_that_is_stopped_while_it_asks_runs_nothing_and_a_late_yes_changes_nothing(
+    work: Path, how: str
+) -> None:
+    async with running(work.parent, [[shell("touch made")], text("done")]) as bench:
+        talk, (request,) = await two_questions(bench)
+        with anyio.fail_after(DEADLINE_S):
+            getattr(talk.live.session, how)()
+            await talk.until("processing_end")
+        late = talk.live.desk.answer(request.request_id, Answer("allow"))
+        assert (late.decision, late.decided_by) == ("deny", "interrupt")
+        assert [event.decision for event in talk.of(ApprovalResolved)] == ["deny"]
+    assert not (work / "made").exists()
+
+
+async def test_question_that_nobody_answers_is_never_taken_for_a_yes(work: Path) -> None:
+    """The process ends; the next one that opens the session still waits."""
+    async with running(work.parent, [[shell("touch made")]]) as bench:
+        talk, (request,) = await two_questions(bench)
+    assert not (work / "made").exists()
+    async with running(work.parent, [text("done")]) as bench:
+        again = await bench.reopen(talk.session_id, wait)
+        assert [it.request_id for it in again.live.desk.pending()] == [request.request_id]
+    assert not (work / "made").exists()
+
+
+# -- what no tool may read
+
+
+async def test_what_the_ignore_file_names_is_read_found_and_written_by_nothing(work: Path) -> None:
+    (work / ".agent-ls-ignore").write_text("private/\n*.token\n")
+    (work / "private").mkdir()
+    (work / "private" / "p.txt").write_text("hidden word\n")
+    (work / "x.token").write_text("hidden word\n")
+    (work / "link").symlink_to("private/p.txt")
+    calls = [
+        call("read_file", 1, file_path="private/p.txt"),
+        call("read_file", 2, file_path="x.token"),
+        call("read_file", 3, file_path="link"),
+        call("grep", 4, pattern="hidden", path="."),
+        call("write_file", 5, file_path="private/new.txt", content="x"),
+        shell("cat private/p.txt", 6),
+        shell("cat link", 7),
+        shell("cat *.token", 8),
+    ]
+    async with running(work.parent, [[each] for each in calls]) as bench:
+        talk = await bench.talk("full", allow)
+        said = await told(bench, talk)
+        assert "hidden word" not in said and said.count("blocked by policy") >= 6
+        assert talk.of(ApprovalRequested) == [], "it is refused, not asked about"
+    assert not (work / "private" / "new.txt").exists()
+
+
+async def test_file_of_secrets_is_asked_about_before_it_is_read(work: Path) -> None:
+    (work / ".env").write_text("TOKEN=hidden word\n")
+    (work / ".env.example").write_text("TOKEN=\n")
+    calls = [
+        call("read_file", 1, file_path=".env"),
+        call("grep", 2, pattern="hidden", path="."),
+        shell("cat .env", 3),
+        call("read_file", 4, file_path=".env.example"),
+    ]
+    async with running(work.parent, [[each] for each in calls]) as bench:
+        talk = await bench.talk("full", deny)
+        assert "hidden word" not in await told(bench, talk)
+        assert len(talk.of(ApprovalRequested)) == 2
+    async with running(work.parent, [[call("read_file", 1, file_path=".env")]]) as bench:
+        assert "hidden word" in await told(bench, await bench.talk("full", allow))

@@ -1,0 +1,133 @@
+"""Rules in general form: what is offered for a command, what it covers, and what it never covers."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.environments.effects import CommandEffect
+from agent_ls.policy.decide import judge
+from agent_ls.policy.places import Places
+from agent_ls.policy.rules import Rule
+from agent_ls.policy.situation import Allow, Ask, Situation
+from tests.policy.corpus import corpus
+
+pytestmark = pytest.mark.req("H7")
+
+PLACES = Places(("/w",), "/home/u")
+
+
+def offered(command: str, **more: object) -> tuple[Rule, ...]:
+    asked = judge(CommandEffect(command, "/w", **more), Situation("ask", PLACES))  # type: ignore[arg-type]
+    assert isinstance(asked, Ask), command
+    return asked.rules
+
+
+def general(command: str) -> str:
+    return next((rule.id for rule in offered(command) if rule.id.startswith("words:")), "")
+
+
+@pytest.mark.parametrize(
+    ("command", "rule_id"),
+    [
+        ("npm test", "words:npm test"),
+        ("npm run build -- --watch", "words:npm run build"),
+        ("npm run build | tail -5", "words:npm run build"),
+        ("cd src && npm test 2>&1 | grep FAIL", "words:npm test"),
+        ("python -m pytest -q tests/a.py", "words:python -m pytest"),
+        ("python script.py --flag", "words:python script.py"),
+        ("pytest -k 'a or b'", "words:pytest"),
+        ("git add -A && git commit -m 'x y'", "words:git add && git commit"),
+        ("touch made.txt && cat a.txt", "words:touch"),
+        ("timeout 60 cargo test", "words:cargo test"),
+        ("make test", "words:make test"),
+        ("find . -name '*.py' -exec black {} +", "words:black"),
+        ("uv run pytest -q", "words:uv run pytest"),
+        ("./run.sh now", "words:./run.sh"),
+        # nothing in general form
+        ("make", ""),
+        ("npm --prefix sub test", ""),
+        ("git -C sub add .", ""),
+        ("FOO=1 make test", ""),
+        ("make test > log", ""),
+        ("f() { make test; }; f", ""),
+        ("bash -c 'make test'", ""),
+        ("a && b && c && d && e", ""),
+        ("'odd name' x", ""),
+    ],
+)
+def test_command_is_offered_its_general_rule(command: str, rule_id: str) -> None:
+    assert general(command) == rule_id
+
+
+def test_background_command_is_offered_itself_only() -> None:
+    assert {rule.id.partition(":")[0] for rule in offered("npm start", background=True)} == {"command"}
+
+
+def test_general_rule_is_offered_for_three_times_and_says_what_it_means() -> None:
+    rules = [rule for rule in offered("npm test") if rule.id.startswith("words:")]
+    assert [rule.scope for rule in rules] == ["session", "project", "user"]
+    for rule in rules:
+        assert "npm test" in rule.label
+        assert rule.allows and rule.still_asked
+
+
+@pytest.mark.parametrize(
+    "command", ["npm test", "touch a.txt", "git add . && git commit -m x", "python -m pytest"]
+)
+def test_examples_of_a_rule_are_true(command: str) -> None:
+    rule = next(rule for rule in offered(command) if rule.id.startswith("words:"))
+    granted = Situation("ask", PLACES, frozenset((rule.id,)))
+    assert all(isinstance(judge(CommandEffect(text, "/w"), granted), Allow) for text in rule.allows)
+    assert not any(isinstance(judge(CommandEffect(text, "/w"), granted), Allow) for text in rule.still_asked)
+
+
+@pytest.mark.parametrize(
+    ("command", "is_covered"),
+    [
+        ("npm test", True),
+        ("npm test -- --watch", True),
+        ("cd sub && npm test | tail -3", True),
+        ("npm run test", False),
+        ("npm testing", False),
+        ("npm test > out.txt", False),
+        ("npm test ../other", False),
+        ("npm test; touch a", False),
+        ("npm test && rm a", False),
+        ("npm test $(touch a)", False),
+        ("npm test $X", False),
+        ("A=1 npm test", False),
+        ("PATH=. npm test", False),
+        ("npm test < /etc/hosts", False),
+        ("sudo npm test", False),
+        ("bash -c 'npm test'", False),
+    ],
+)
+def test_rule_covers_its_commands_and_nothing_beside_them(command: str, is_covered: bool) -> None:
+    granted = Situation("ask", PLACES, frozenset(("words:npm test",)))
+    found = judge(CommandEffect(command, "/w"), granted)
+    assert isinstance(found, Allow) is is_covered
+    if isinstance(found, Allow):
+        assert found.rules == ("words:npm test",) and "npm test" in found.reason
+
+
+def test_no_general_rule_makes_anything_of_the_short_list_silent() -> None:
+    for command, verdict in corpus():
+        if verdict not in ("ask", "refuse"):
+            continue
+        words = command.split()
+        grants = frozenset(f"words:{' '.join(words[:n])}" for n in range(1, len(words) + 1))
+        for mode in ("ask", "edits"):
+            judged = judge(CommandEffect(command, "/w"), Situation(mode, PLACES, grants))
+            assert not isinstance(judged, Allow), command
+
+
+def test_every_command_that_does_something_is_offered_itself_and_silent_once_that_is_granted() -> None:
+    for command, verdict in corpus():
+        if verdict in ("work", "ask"):
+            exact = next(rule for rule in offered(command) if rule.id.startswith("command:"))
+            granted = Situation("ask", PLACES, frozenset((exact.id,)))
+            assert isinstance(judge(CommandEffect(command, "/w"), granted), Allow), command
+            assert (
+                not isinstance(judge(CommandEffect(command + " x", "/w"), granted), Allow)
+                or verdict == "look"
+            )
