@@ -48,9 +48,8 @@ async def ask(request: ApprovalRequested, lines: Lines) -> Answer:
     if word in ("y", "yes"):
         return Answer("allow", decided_by="terminal")
     offered = _keyed(request.rules)
-    rule = offered.get(word) or next(
-        (rule for key, rule in offered.items() if key.isalpha() and word == rule.scope), None
-    )
+    by_scope = {rule.scope: rule for key, rule in offered.items() if key.isalpha()}
+    rule = offered.get(word) or next((rule for scope, rule in by_scope.items() if scope == word), None)
     if rule:
         return Answer("allow", rule.scope, rule.id, decided_by="terminal")
     reason = "" if word in ("", "n", "no") else line

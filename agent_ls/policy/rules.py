@@ -14,8 +14,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from agent_ls.policy.shell.read_only import is_read_only
-from agent_ls.policy.shell.wrappers import SHELLS
 
 Scope: TypeAlias = Literal["turn", "session", "project", "user"]
 
@@ -29,6 +27,7 @@ AND = " && "
 _PLAIN_WORD = re.compile(r"[\w@%+:./-]+", re.ASCII)
 
 _DEPTH = {
+    "sh": 2, "bash": 2, "dash": 2, "zsh": 2, "ksh": 2, "ash": 2, "fish": 2,
     "git": 2, "npm": 2, "pnpm": 2, "yarn": 2, "bun": 2, "npx": 2, "cargo": 2, "go": 2, "docker": 2, "kubectl": 2,
     "pip": 2, "pip3": 2, "uv": 2, "poetry": 2, "pdm": 2, "hatch": 2, "conda": 2, "make": 2, "just": 2, "task": 2,
     "python": 2, "python3": 2, "node": 2, "deno": 2, "ruby": 2, "perl": 2, "php": 2, "bundle": 2, "rails": 2, "rake": 2,
@@ -61,6 +60,8 @@ class Rule:
 
 def general_id(commands: Sequence[tuple[str, ...]]) -> str:
     """The rule over the first words of all commands that do more than look, "" when they cannot be told so."""
+    from agent_ls.policy.shell.read_only import is_read_only  # its tables are loaded with the first command
+
     found = []
     for argv in commands:
         if not is_read_only(argv):
@@ -92,6 +93,8 @@ def examples(rule_id: str) -> tuple[Sequence[str], Sequence[str]]:
 
 def matching(commands: Sequence[tuple[str, ...]], grants: Collection[str]) -> tuple[str, ...] | None:
     """The rules that together allow all of these commands, None when one is left."""
+    from agent_ls.policy.shell.read_only import is_read_only
+
     known = [
         (rule_id, words)
         for rule_id in sorted(grants)
@@ -117,7 +120,7 @@ def _parts(rule_id: str) -> Iterator[tuple[str, ...]]:
 
 def _first_words(argv: tuple[str, ...]) -> tuple[str, ...]:
     """Empty when an option, or nothing, stands where a word would say what is done."""
-    depth = 2 if argv[0] in SHELLS else _DEPTH.get(argv[0], 1)
+    depth = _DEPTH.get(argv[0], 1)
     if argv[:2] in _DEEPER:
         depth = 3
     words = argv[:depth]

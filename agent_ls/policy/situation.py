@@ -45,8 +45,9 @@ class Situation:
 
     `places` says where a path lies. `resolved` maps each path of the effect to its real path. `leads` are places
     that a command's patterns and links lead to. `doubt`: why what looks harmless is asked about all the same, as
-    the disk shows. `grants` are ids of rules that the user stored and that still hold. `review` before: edits are shown hunk by
-    hunk before they are made. `is_walled` False: the walls that were asked for do not stand, so all commands are asked.
+    the disk shows. `grants` are ids of rules that the user stored and that still hold. `review` before: edits
+    are shown hunk by hunk before they are made. `is_walled` False: the walls that were asked for do not stand, so
+    all commands are asked.
     """
 
     mode: Mode

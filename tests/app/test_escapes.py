@@ -5,21 +5,22 @@ from __future__ import annotations
 import json
 import os
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import anyio
 import pytest
 
 from agent_ls.loop.approval import Answer, UnknownApprovalError
 from agent_ls.loop.events import ApprovalRequested, ApprovalResolved, ToolCallEnd
-from tests.support.fake_provider import CallTool, text, tool_call
+from tests.support.fake_provider import CallTool, Piece, text, tool_call
 from tests.support.workbench import DEADLINE_S, Bench, Talk, allow, deny, running, wait
 
 pytestmark = pytest.mark.req("X6", "H7")
 
 SECRET = "the outside secret\n"
+Script: TypeAlias = Sequence[Piece | Sequence[Piece]]
 
 
 def call(name: str, number: int = 1, **arguments: Any) -> CallTool:
@@ -266,7 +267,7 @@ async def two_questions(bench: Bench) -> tuple[Talk, tuple[ApprovalRequested, ..
 
 
 async def test_answers_in_another_order_settle_each_its_own_question(work: Path) -> None:
-    script = [[shell("touch first", 1)], [shell("touch second", 2)], text("done")]
+    script: Script = [[shell("touch first", 1)], [shell("touch second", 2)], text("done")]
     async with running(work.parent, script) as bench:
         one = await bench.talk("ask", wait)
         other = await bench.talk("ask", wait)
@@ -283,7 +284,7 @@ async def test_answers_in_another_order_settle_each_its_own_question(work: Path)
 
 
 async def test_answer_for_another_session_is_refused_and_settles_nothing(work: Path) -> None:
-    script = [[shell("touch made")], text("done")]
+    script: Script = [[shell("touch made")], text("done")]
     async with running(work.parent, script) as bench:
         talk, (request,) = await two_questions(bench)
         other = await bench.talk("ask", wait)
@@ -294,7 +295,7 @@ async def test_answer_for_another_session_is_refused_and_settles_nothing(work: P
 
 
 async def test_answer_that_is_sent_again_allows_nothing_more(work: Path) -> None:
-    script = [[shell("touch made", 1)], [shell("touch again", 2)], text("done")]
+    script: Script = [[shell("touch made", 1)], [shell("touch again", 2)], text("done")]
     async with running(work.parent, script) as bench:
         talk, (request,) = await two_questions(bench)
         talk.live.desk.answer(request.request_id, Answer("allow"))

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+LATE = ("tree_sitter", "agent_ls.policy.commands", "agent_ls.policy.shell.read_only", "pathspec")
+
+
+@pytest.mark.req("X7")
+def test_grammar_of_the_shell_is_not_loaded_before_a_command_is_judged() -> None:
+    program = "import sys, agent_ls.app.workbench, agent_ls.server.assembly; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert not set(LATE) & set(done.stdout.split())
