@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-
 Scope: TypeAlias = Literal["turn", "session", "project", "user"]
 
 EDITS_RULE = "edits"
