@@ -1,8 +1,7 @@
 """The session: its life, its states, its queues, and how it is stopped. turn_loop.py does the work of an input.
 
 Life: `async with anyio.create_task_group() as tg: tg.start_soon(session.run)`. All other methods are plain calls
-from the event loop's thread: they change queues and wake `run`, and return at once. `run` returns when the
-session is CLOSED.
+from the event loop's thread: they change queues, wake `run`, and return at once. `run` returns when it is CLOSED.
 """
 
 from __future__ import annotations
@@ -111,11 +110,8 @@ class Session:
         profile_for: ProfileFor | None = None,
     ) -> None:
         """`profile_for` makes the profile of a subagent with a model of its own; without it only the name changes.
-
-        `before_end` is called when a turn or the session is about to end: last events are emitted there.
-
-        `on_input` is called with the text of each input when its event has been told. `secrets` are keys that nobody
-        may see.
+        `before_end` is called when a turn or the session is about to end: last events are emitted there. `on_input` is
+        called with the text of each input when its event has been told. `secrets` are keys that nobody may see.
         """
         self.id = session_id
         self.profile = profile
