@@ -94,6 +94,7 @@ class Settings(_Section):
     sessions: SessionSettings = SessionSettings()
     limits: LimitSettings = LimitSettings()
     providers: dict[str, ProviderSettings] = Field(default_factory=dict)
+    record: bool = False
     diagnostics_wait_ms: int = Field(default=1_500, ge=0, le=60_000)
     walkthrough_pause_ms: int = Field(default=25, ge=0, le=1000)
 

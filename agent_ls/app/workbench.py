@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import anyio
 import anyio.to_thread
@@ -59,6 +59,7 @@ from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.events import Warning
 from agent_ls.loop.ids import SessionId, new_id
 from agent_ls.loop.restored import Restored
+from agent_ls.loop.seams import ModelClient
 from agent_ls.loop.session import Session
 from agent_ls.loop.titles import plain
 from agent_ls.policy.situation import Mode, ReviewSetting
@@ -70,6 +71,9 @@ from agent_ls.store.rules import RuleStore
 from agent_ls.store.sessions import OpenSession, SessionStore
 from agent_ls.store.upkeep import Limits, prune
 from agent_ls.tools.base import Tool
+
+if TYPE_CHECKING:
+    from agent_ls.app.recording.tape import Tape
 
 log = logging.getLogger(__name__)
 
@@ -87,6 +91,7 @@ class Workbench:
 
     `adapters` are providers of the host's own, by name; they stand before those that have a key. `tools` come on top of
     those of each profile (P6). `environment` stands in place of this machine.
+    `record_to` is a new file for a recording of the first new session.
     """
 
     def __init__(
@@ -100,6 +105,7 @@ class Workbench:
         eyes: EditorEyes | None = None,
         tools: Sequence[Tool[Any]] = (),
         environment: ExecutionEnvironment | None = None,
+        record_to: Path | None = None,
     ) -> None:
         self.settings = settings
         self._clock = SystemClock()
@@ -108,6 +114,9 @@ class Workbench:
         chosen = state_dir or (Path(folder) if (folder := os.environ.get(STATE_VARIABLE)) else None)
         self.models = Models(settings, credentials, own, chosen, tools)
         self._environment = environment
+        self._record_to = record_to
+        self._secrets = credentials.known_secrets
+        self._tapes: dict[str, Tape] = {}
         self.mentions = Mentions(self._run_beside, self._clock)
         self.review = ReviewDesk(self._maybe_audience, clock=self._clock, start=self._run_beside)
         self._credentials = credentials
@@ -179,6 +188,8 @@ class Workbench:
             opened = await anyio.to_thread.run_sync(self._store.create, header)
         config = self._config(effort if effort is not None else self.settings.effort)
         with _closed_on_failure(opened):
+            with store_errors(session_id):
+                await self._begin_tape(header, mode or self.settings.mode, review or self.settings.review)
             live = self._assemble(
                 opened,
                 header,
@@ -192,6 +203,34 @@ class Workbench:
             live.remember()
             self._start(live, opened)
         return live
+
+    async def _begin_tape(self, header: Header, mode: Mode, review: ReviewSetting) -> None:
+        """When it is wanted, all that this session is told is recorded, from its beginning on.
+
+        Raises:
+            OSError: the file is there already, or cannot be made.
+        """
+        path, self._record_to = self._record_to, None
+        if path is None and self.settings.record:
+            path = self._store.layout.root / "recordings" / f"{header.session_id}.jsonl"
+        if path is None:
+            return
+        from agent_ls.app.recording.tape import Tape  # seldom wanted
+
+        facts = {
+            "created": header.created,
+            "workspaceFolder": header.workspace_folder,
+            "provider": header.provider,
+            "model": header.model,
+            "mode": mode,
+            "review": review,
+            "settings": self.settings.model_dump(mode="json", by_alias=True, exclude={"providers", "record"}),
+        }
+
+        def secrets() -> list[str]:
+            return sorted(self._secrets(), key=len, reverse=True)
+
+        self._tapes[header.session_id] = await anyio.to_thread.run_sync(Tape, path, facts, secrets)
 
     async def open_session(self, session_id: str) -> LiveSession:
         """The live one, or a stored one resumed.
@@ -336,16 +375,26 @@ class Workbench:
             lambda event: session.emit(event),
         )
         desk = PolicyApprover(bounds=bounds, mode=mode, desk=asking, grants=grants, review=review)
-        bounded = BoundedEnvironment(files, bounds)
         # A place of a program's own is not looked through: only the disk of this machine can be.
         listed = local.list_files if isinstance(local, LocalEnvironment) else None
+        client: ModelClient = self.models.client
+        heard: Callable[[ExecutionEnvironment], ExecutionEnvironment] = _as_it_is
+        if tape := self._tapes.get(header.session_id):
+            from agent_ls.app.recording.tape import RecordingClient, RecordingCommands, RecordingFiles
+
+            local = RecordingCommands(RecordingFiles(local, tape), tape)
+            files = RecordingFiles(files, tape)
+            client = RecordingClient(client, tape)
+            heard = partial(RecordingCommands, tape=tape)
+            opened.recorder.also = tape.event
+        bounded = BoundedEnvironment(files, bounds)
         commands = command_files(listed, files, self._host) if listed else None
         environment = ReviewedEnvironment(bounded, self.review, stored, desk.is_reviewed_first, commands)
         session = Session(
             session_id=SessionId(header.session_id),
             profile=self.models.profile(provider, model),
-            environment=environment,
-            client=self.models.client,
+            environment=heard(environment),
+            client=client,
             approver=desk,
             recorder=opened.recorder,
             clock=self._clock,
@@ -425,6 +474,8 @@ class Workbench:
             for standing in self.review.standings(live.session.id):
                 live.stand(standing)
             opened.close()
+            if tape := self._tapes.pop(live.session.id, None):
+                tape.close()
             self._live.pop(live.session.id, None)
             live.ended.set()
 
@@ -536,6 +587,10 @@ class Workbench:
         if live := self._live.get(session_id):
             # Not from here: the event that failed has not been published yet.
             self._run_beside(partial(_warn, live, words))
+
+
+def _as_it_is(place: ExecutionEnvironment) -> ExecutionEnvironment:
+    return place
 
 
 async def _warn(live: LiveSession, words: str, code: str = "not_recorded") -> None:

@@ -28,6 +28,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--cd", type=Path, default=Path(), metavar="FOLDER", help="work in this folder")
     parser.add_argument("--resume", default="", metavar="ID", help="go on with a stored session")
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="write all that the session is told to a new file, for `replay`",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -40,6 +46,8 @@ def run(options: argparse.Namespace) -> int:
         problem = "the prompt is empty: say what to do"
     elif not options.cd.is_dir():
         problem = f"no such folder: {options.cd}"
+    elif options.record and options.resume:
+        problem = "--record is for a new session: what went before would be missing in it"
     elif options.approve == "ask" and (options.prompt == "-" or not sys.stdin.isatty()):
         problem = "--approve ask needs a terminal on standard input"
     if problem:
@@ -56,6 +64,7 @@ def run(options: argparse.Namespace) -> int:
                 approve=options.approve,
                 as_json=options.json,
                 resume=options.resume,
+                record=options.record.absolute() if options.record else None,
             )
         )
     except AppError as error:

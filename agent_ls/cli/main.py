@@ -30,6 +30,8 @@ COMMANDS = (
     "apply-patch",
     "protocol",
     "doctor",
+    "replay",
+    "export",
 )
 
 
@@ -58,6 +60,8 @@ _HELP = {
     "models": "which models can be used now, and why the others cannot",
     "keys": "keep, list and forget API keys",
     "policy": "what becomes of a command, and the rules that you stored",
+    "replay": "a recorded session again, without network; says what differs",
+    "export": "a recording made fit to be shown to others",
     "apply-patch": "apply a v4a patch to the files below this folder, all or nothing",
     "doctor": "what is there and what is missing: keys, providers, programs, folders",
     "protocol": "the messages between editors and agent-ls, for programs",

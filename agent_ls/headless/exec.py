@@ -47,6 +47,7 @@ class ExecOptions:
     approve: Approve = "never"
     as_json: bool = False
     resume: str = ""
+    record: Path | None = None
     settings: Settings = field(default_factory=Settings)
 
 
@@ -85,7 +86,7 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
     Raises:
         AppError: nothing was begun.
     """
-    bench = Workbench(settings=options.settings, credentials=load_credentials())
+    bench = Workbench(settings=options.settings, credentials=load_credentials(), record_to=options.record)
     outcome = Outcome()
     refused: AppError | None = None
     async with anyio.create_task_group() as group:

@@ -42,6 +42,8 @@ class StoreRecorder:
     ) -> None:
         """`title_file` gets the newest title: lists of sessions look no further."""
         self.latest = dict(latest)
+        self.also: Callable[[bytes], object] = lambda encoded: None
+        """Is given each event too, once it is in the log. Must not raise."""
         self._log = log
         self._folder = folder
         self._title_file = title_file
@@ -50,6 +52,7 @@ class StoreRecorder:
 
     def event(self, envelope: Envelope, encoded: bytes) -> None:
         self._log.append(event_record(encoded))
+        self.also(encoded)
         if envelope.kind in LATEST_KINDS and not envelope.agent_id:
             self.latest[envelope.kind] = encoded
         match envelope.event:

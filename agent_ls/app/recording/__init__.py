@@ -1,0 +1,1 @@
+"""A session recorded so that it can be replayed without network, and compared: its model, its place, its events."""

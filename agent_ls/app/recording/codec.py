@@ -1,0 +1,80 @@
+"""Values of a recording as JSON and back: dataclasses by the name of their class, bytes as text or base64. Pure."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+from agent_ls.environments import base, errors as env_errors
+from agent_ls.llm import errors as llm_errors, messages, requests
+from agent_ls.llm.stream import StreamEvent
+
+_TYPE, _TEXT, _BYTES = "__type", "__text", "__bytes"
+
+
+def _classes(*modules: Any) -> dict[str, type[Any]]:
+    return {
+        name: cls
+        for module in modules
+        for name, cls in vars(module).items()
+        if isinstance(cls, type) and dataclasses.is_dataclass(cls)
+    }
+
+
+# The stream's classes last: some share their name with nothing here, and theirs counts.
+CLASSES = _classes(base, messages, requests) | {cls.__name__: cls for cls in get_args(StreamEvent)}
+ERRORS = {
+    name: cls
+    for module in (env_errors, llm_errors)
+    for name, cls in vars(module).items()
+    if isinstance(cls, type) and issubclass(cls, Exception)
+}
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        try:  # text stays text, so that what is secret in it is seen
+            return {_TEXT: value.decode("utf-8")}
+        except UnicodeDecodeError:
+            return {_BYTES: base64.b64encode(value).decode("ascii")}
+    if isinstance(value, BaseException):
+        told = {name: plain(it) for name, it in vars(value).items()}
+        return {_TYPE: type(value).__name__, "message": str(value), "told": told}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {_TYPE: type(value).__name__, **fields}
+    if isinstance(value, Mapping):
+        return {str(name): plain(it) for name, it in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [plain(it) for it in value]
+    return value
+
+
+def value_of(raw: Any) -> Any:
+    """
+    Raises:
+        ValueError: a class that this version does not know.
+    """
+    if isinstance(raw, list):
+        return tuple(value_of(it) for it in raw)
+    if not isinstance(raw, dict):
+        return raw
+    if _TEXT in raw:
+        return str(raw[_TEXT]).encode("utf-8")
+    if _BYTES in raw:
+        return base64.b64decode(raw[_BYTES])
+    name = raw.get(_TYPE)
+    if name is None:
+        return {key: value_of(it) for key, it in raw.items()}
+    if cls := ERRORS.get(name):
+        # Not by its own __init__, which makes the sentence of facts: the sentence is here.
+        error = cls.__new__(cls)
+        error.args = (raw["message"],)
+        vars(error).update({key: value_of(it) for key, it in raw["told"].items()})
+        return error
+    if cls := CLASSES.get(name):
+        known = {field.name for field in dataclasses.fields(cls)}
+        return cls(**{key: value_of(it) for key, it in raw.items() if key in known})
+    raise ValueError(f"a recording of another version: {name} is not known")

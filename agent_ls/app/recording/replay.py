@@ -1,0 +1,367 @@
+"""A recording replayed: the same session in a scratch store, told by its model and place what they said then.
+
+No network is asked and no file of the project is touched. What comes out differently is told with its step; a commit
+that is not the recorded one is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections import deque
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+
+from agent_ls.app.errors import AppError
+from agent_ls.app.live_session import LiveSession
+from agent_ls.app.recording.codec import plain, value_of
+from agent_ls.app.recording.tape import FORMAT, told_messages
+from agent_ls.app.settings import parse_settings
+from agent_ls.app.workbench import Workbench
+from agent_ls.environments.base import (
+    READ_LIMIT_BYTES,
+    Attribution,
+    CommandOptions,
+    ExecResult,
+    FileState,
+    FileWrite,
+    GrepOptions,
+    GrepResult,
+    OutputSink,
+    ProcessInfo,
+)
+from agent_ls.environments.errors import UnsupportedError
+from agent_ls.llm.credentials import Credentials
+from agent_ls.llm.errors import ConfigurationError
+from agent_ls.llm.requests import Request, Response
+from agent_ls.llm.stream import StreamEvent
+from agent_ls.loop.approval import Answer
+from agent_ls.loop.events import ApprovalRequested, ProcessingEnd
+
+_OUR_ID = re.compile(r"\b[a-z]{1,4}-[0-9a-f]{16}\b")
+# The last two are of texts in which a name may stand for a longer one.
+_VOLATILE = frozenset(
+    (
+        "id", "durationMs", "timestamp", "clientKey", "digest", "link", "sessionId", "outputRef",
+        "outputChars", "contextTokens",
+    )
+)  # fmt: skip
+_SKIPPED = frozenset(("title", "session_end", "state", "retry", "hunk_state"))
+
+
+class BadRecordingError(AppError):
+    kind = "bad_recording"
+    is_usage = True
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """`events` are the recorded ones, as JSON; `asked` and `said` one entry for each call of the model."""
+
+    header: Mapping[str, Any]
+    events: list[dict[str, Any]]
+    asked: list[dict[str, Any]]
+    said: list[list[Any]]
+    place: list[dict[str, Any]]
+
+
+@dataclass
+class Replayed:
+    """`differences` are empty when all came out as it was recorded; `files` is what was written, by path."""
+
+    events: int = 0
+    calls: int = 0
+    files: dict[str, bytes | None] = field(default_factory=dict)
+    differences: list[str] = field(default_factory=list)
+
+
+def read_recording(path: Path) -> Recording:
+    """Blocks. A torn last line is dropped.
+
+    Raises:
+        BadRecordingError: it is none, or of a newer version.
+    """
+    try:
+        lines = path.read_bytes().split(b"\n")[:-1]
+        header, *rest = [json.loads(line) for line in lines]
+        if not isinstance(header["recording"], int) or header["recording"] > FORMAT:
+            raise BadRecordingError(f"{path} is of a newer version", "update agent-ls")
+    except OSError as error:
+        raise BadRecordingError(
+            f"{path}: {error.strerror}", "name a file of `agent-ls exec --record`"
+        ) from None
+    except (ValueError, KeyError, TypeError):
+        raise BadRecordingError(
+            f"{path} is no recording of agent-ls", "`agent-ls exec --record FILE` makes one"
+        ) from None
+    found = Recording(header, [], [], [], [])
+    for line in rest:
+        if "event" in line:
+            found.events.append(line["event"])
+        elif "asked" in line:
+            found.asked.append(line["asked"])
+            found.said.append([])
+        elif "said" in line and found.said:
+            found.said[-1].append(line["said"])
+        elif "place" in line:
+            found.place.append(line)
+    return found
+
+
+async def replay(recording: Recording) -> Replayed:
+    """
+    Raises:
+        AppError: the session could not be made.
+    """
+    told = Replayed()
+    header = recording.header
+    settings, _ = parse_settings(header.get("settings", {}))
+    place = _Place(recording, told)
+    provider = str(header["provider"])
+    with tempfile.TemporaryDirectory(prefix="agent-ls-replay-") as scratch:
+        bench = Workbench(
+            settings=settings,
+            credentials=Credentials(),
+            state_dir=Path(scratch),
+            adapters={provider: _Model(provider, recording, told)},
+            environment=place,
+        )
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(bench.run)
+            live = await bench.new_session(
+                workspace_folder=place.working_directory(),
+                provider=provider,
+                model=str(header["model"]),
+                mode=header.get("mode"),
+                review=header.get("review"),
+            )
+            await _play(live, recording)
+            events = [json.loads(encoded) for encoded in live.events_since(0)]
+            tasks.cancel_scope.cancel()
+    told.events = len(events)
+    told.differences += _compared(recording.events, events)
+    return told
+
+
+async def _play(live: LiveSession, recording: Recording) -> None:
+    """Says what the user said, input for input, and answers as he did."""
+    answers = deque(it["data"] for it in recording.events if it["kind"] == "approval_resolved")
+    inputs = [it["data"]["text"] for it in recording.events if it["kind"] == "user_input"]
+    for text in inputs:
+        with live.session.subscribe() as events:
+            if live.session.is_closing:
+                return
+            live.session.submit(text)
+            async for item in events:
+                match item.envelope.event:
+                    case ApprovalRequested() as request:
+                        answer = answers.popleft() if answers else {"decision": "deny"}
+                        live.desk.answer(request.request_id, _answer(answer))
+                    case ProcessingEnd():
+                        break
+                    case _:
+                        pass
+
+
+def _answer(recorded: Mapping[str, Any]) -> Answer:
+    # Rules have ids of their own session: what they went on to allow was not asked about again, and is answered so.
+    return Answer(
+        "allow" if recorded["decision"] == "allow" else "deny",
+        reason=str(recorded.get("reason", "")),
+        rule_id=str(recorded.get("ruleId", "")),
+        scope=recorded.get("scope", "once"),
+        decided_by=str(recorded.get("decidedBy", "replay")),
+    )
+
+
+class _Model:
+    """ADAPTER ProviderAdapter: says what was said at this call."""
+
+    def __init__(self, name: str, recording: Recording, told: Replayed) -> None:
+        self._name = name
+        self._recording = recording
+        self._told = told
+        self._messages: list[Any] = []
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
+        for raw in self._next(request):
+            said = value_of(raw)
+            if isinstance(said, Exception):
+                raise said
+            await anyio.lowlevel.checkpoint()
+            yield said
+
+    async def complete(self, request: Request) -> Response:
+        (raw,) = self._next(request)
+        said = value_of(raw)
+        if isinstance(said, Exception):
+            raise said
+        assert isinstance(said, Response)
+        return said
+
+    async def close(self) -> None:
+        return None
+
+    def _next(self, request: Request) -> Sequence[Any]:
+        number, self._told.calls = self._told.calls, self._told.calls + 1
+        if number >= len(self._recording.asked):
+            self._told.differences.append(f"call {number + 1} of the model was not recorded")
+            raise ConfigurationError("the recording ends here", provider=self._name)
+        asked = self._recording.asked[number]
+        self._messages = [*self._messages[: asked["from"]], *asked["messages"]]
+        now = told_messages(request.messages)
+        if (place := _first_difference(self._messages, now)) is not None:
+            self._told.differences.append(
+                f"call {number + 1} of the model: message {place + 1} is {_short(now, place)}, "
+                f"and was {_short(self._messages, place)}"
+            )
+        return self._recording.said[number]
+
+
+class _Place:
+    """ADAPTER ExecutionEnvironment: answers what was answered; each recorded answer once, in the order of its kind."""
+
+    def __init__(self, recording: Recording, told: Replayed) -> None:
+        self._root = str(recording.header["workspaceFolder"])
+        self._told = told
+        self._answers: dict[str, deque[Any]] = {}
+        for line in recording.place:
+            self._answers.setdefault(_key(line["place"], line["given"]), deque()).append(line["answer"])
+
+    async def initialize(self) -> None:
+        return None
+
+    async def cleanup(self) -> None:
+        return None
+
+    def working_directory(self) -> str:
+        return self._root
+
+    def platform(self) -> str:
+        return str(self._answer("platform"))
+
+    def os_version(self) -> str:
+        return str(self._answer("os_version"))
+
+    async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
+        return self._answer("read_bytes", path, max_bytes)  # type: ignore[no-any-return]  # as it was recorded
+
+    async def file_exists(self, path: str) -> bool:
+        # What nobody asked about then is not there: a folder that was given another name lies deeper, or less deep.
+        answers = self._answers.get(_key("file_exists", [path]))
+        return bool(answers and (answers.popleft() if len(answers) > 1 else answers[0]))
+
+    async def list_directory(self, path: str, depth: int = 1) -> Any:
+        return self._answer("list_directory", path, depth)
+
+    async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
+        states: Sequence[FileState] = self._answer("commit", list(writes))
+        self._told.files |= {state.path: state.after for state in states}
+        return states
+
+    async def exec_command(
+        self, command: str, options: CommandOptions, on_output: OutputSink | None = None
+    ) -> ExecResult:
+        result: ExecResult = self._answer("exec_command", command, options.working_dir)
+        if on_output and result.output:
+            on_output("stdout", result.output)
+        return result
+
+    async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
+        return self._answer("start_process", command)  # type: ignore[no-any-return]  # as it was recorded
+
+    async def list_processes(self) -> Any:
+        return self._answer("list_processes")
+
+    async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
+        return self._answer("read_process", process_id, offset)  # type: ignore[no-any-return]  # as above
+
+    async def wait_process(self, process_id: str) -> ProcessInfo:
+        return self._answer("wait_process", process_id)  # type: ignore[no-any-return]  # as above
+
+    async def kill_process(self, process_id: str) -> ProcessInfo:
+        return self._answer("kill_process", process_id)  # type: ignore[no-any-return]  # as above
+
+    async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
+        return self._answer("grep", pattern, path, options)  # type: ignore[no-any-return]  # as above
+
+    async def glob(self, pattern: str, path: str) -> Any:
+        return self._answer("glob", pattern, path)
+
+    def _answer(self, what: str, *given: Any) -> Any:
+        waiting = self._answers.get(_key(what, plain(list(given))))
+        if not waiting:
+            words = f"{what} {json.dumps(plain(list(given)), ensure_ascii=False)[:200]}"
+            self._told.differences.append(f"not recorded: {words}")
+            raise UnsupportedError(f"the recording has no answer to {words}")
+        # The last answer stands for more of the same: how often a folder is looked at is no part of the session.
+        answer = value_of(waiting.popleft() if len(waiting) > 1 or what == "commit" else waiting[0])
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def _key(what: str, given: Any) -> str:
+    return f"{what} {json.dumps(given, ensure_ascii=False, sort_keys=True)}"
+
+
+def _compared(recorded: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The first step of each call, and of what belongs to none, that is not as recorded. Calls may overtake others."""
+    then_lanes, now_lanes = _lanes(recorded), _lanes(now)
+    found = []
+    for lane in dict.fromkeys((*then_lanes, *now_lanes)):
+        then, this = then_lanes.get(lane, []), now_lanes.get(lane, [])
+        if (place := _first_difference(then, this)) is not None:
+            name = f"call {lane}" if lane else "the session"
+            found.append(
+                f"{name}, event {place + 1}: is {_short(this, place)}, and was {_short(then, place)}"
+            )
+    return found
+
+
+def _lanes(events: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    commands = {it["data"]["callId"] for it in events if it["kind"] == "terminal_open"}
+    names: dict[str, str] = {}
+    lanes: dict[str, list[Any]] = {}
+    for event in events:
+        call_id = str(event["data"].get("callId", ""))
+        # What a command did to files is found on a disk, of which there is none here.
+        if event["kind"] in _SKIPPED or (event["kind"] == "file_change" and call_id in commands):
+            continue
+        lanes.setdefault(call_id, []).append([event["kind"], _steady(event["data"], names)])
+    return lanes
+
+
+def _steady(value: Any, names: dict[str, str]) -> Any:
+    """Without what every run makes anew."""
+    if isinstance(value, Mapping):
+        return {key: _steady(it, names) for key, it in value.items() if key not in _VOLATILE}
+    if isinstance(value, list):
+        return [_steady(it, names) for it in value]
+    if isinstance(value, str):
+        return _OUR_ID.sub(lambda found: names.setdefault(found[0], f"#{len(names)}"), value)
+    return value
+
+
+def _first_difference(then: Sequence[Any], now: Sequence[Any]) -> int | None:
+    for place in range(max(len(then), len(now))):
+        if then[place : place + 1] != now[place : place + 1]:
+            return place
+    return None
+
+
+def _short(items: Sequence[Any], place: int) -> str:
+    if place >= len(items):
+        return "missing"
+    words = json.dumps(items[place], ensure_ascii=False)
+    return words if len(words) <= 300 else f"{words[:300]}…"

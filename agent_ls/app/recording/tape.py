@@ -1,0 +1,216 @@
+"""What a session is told by its model and its place, written beside it as it comes (a file of its own, mode 0600).
+
+Keys that this process knows are taken out as the last step before a line is written. A disk that fails ends the
+recording and not the session.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from agent_ls.app.recording.codec import plain
+from agent_ls.environments.base import (
+    READ_LIMIT_BYTES,
+    Attribution,
+    CommandOptions,
+    DirEntry,
+    ExecResult,
+    ExecutionEnvironment,
+    FileState,
+    FileWrite,
+    GrepOptions,
+    GrepResult,
+    OutputSink,
+    ProcessInfo,
+)
+from agent_ls.environments.errors import EnvError
+from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
+from agent_ls.llm.errors import LlmError
+from agent_ls.llm.messages import Message, Role
+from agent_ls.llm.requests import Request, Response
+from agent_ls.llm.stream import StreamEvent
+from agent_ls.loop.seams import ModelClient
+from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, make_private_folder
+
+T = TypeVar("T")
+
+FORMAT = 1
+HIDDEN = "[redacted]"
+
+log = logging.getLogger(__name__)
+
+
+class Tape:
+    """`secrets` are asked for each line, longest first."""
+
+    def __init__(self, path: Path, header: Mapping[str, Any], secrets: Callable[[], Sequence[str]]) -> None:
+        """Blocks.
+
+        Raises:
+            OSError: the file exists, or cannot be made.
+        """
+        self._secrets = secrets
+        make_private_folder(path.parent)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | OPEN_FLAGS
+        self._file = os.open(path, flags, FILE_MODE)
+        self.write({"recording": FORMAT, **header})
+
+    def write(self, value: Mapping[str, Any]) -> None:
+        if self._file < 0:
+            return
+        line = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        for secret in self._secrets():
+            line = line.replace(json.dumps(secret, ensure_ascii=False)[1:-1], HIDDEN)
+        try:
+            os.write(self._file, line.encode("utf-8", "backslashreplace") + b"\n")
+        except OSError as error:
+            log.error("the recording cannot be written, and ends here: %s", error)
+            self.close()
+
+    def event(self, encoded: bytes) -> None:
+        """A recorded event, in the codec's bytes."""
+        self.write({"event": json.loads(encoded)})
+
+    def close(self) -> None:
+        """May be called again."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+class RecordingClient:
+    """ADAPTER ModelClient: passes on what the model says, and writes it down."""
+
+    def __init__(self, inner: ModelClient, tape: Tape) -> None:
+        self._inner = inner
+        self._tape = tape
+        self._known = 0
+
+    async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
+        self._asked(request)
+        events = self._inner.stream(request)
+        try:
+            async for event in events:
+                self._tape.write({"said": plain(event)})
+                yield event
+        except LlmError as error:
+            self._tape.write({"said": plain(error)})
+            raise
+        finally:
+            await events.aclose()
+
+    async def complete(self, request: Request) -> Response:
+        self._asked(request)
+        try:
+            response = await self._inner.complete(request)
+        except LlmError as error:
+            self._tape.write({"said": plain(error)})
+            raise
+        self._tape.write({"said": plain(response)})
+        return response
+
+    def _asked(self, request: Request) -> None:
+        told = told_messages(request.messages)
+        first = self._known if self._known <= len(told) else 0
+        self._known = len(told)
+        self._tape.write({"asked": {"model": request.model, "from": first, "messages": told[first:]}})
+
+
+def told_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """What the model is told, without the system prompt, which knows the date."""
+    return [plain(message) for message in messages if message.role is not Role.SYSTEM]
+
+
+class _Recording(ForwardingEnvironment):
+    def __init__(self, inner: ExecutionEnvironment, tape: Tape) -> None:
+        super().__init__(inner)
+        self._tape = tape
+
+    def _noted(self, what: str, given: Sequence[Any], answer: T) -> T:
+        self._tape.write({"place": what, "given": plain(list(given)), "answer": plain(answer)})
+        return answer
+
+
+class RecordingCommands(_Recording):
+    """Writes down what commands gave. It goes around all that adds a word to their results."""
+
+    async def exec_command(
+        self, command: str, options: CommandOptions, on_output: OutputSink | None = None
+    ) -> ExecResult:
+        with _failing(self, "exec_command", command, options.working_dir):
+            result = await self.inner.exec_command(command, options, on_output)
+            return self._noted("exec_command", (command, options.working_dir), result)
+
+
+class RecordingFiles(_Recording):
+    """Writes down what the place answers to all but commands, failures too."""
+
+    def platform(self) -> str:
+        return self._noted("platform", (), self.inner.platform())
+
+    def os_version(self) -> str:
+        return self._noted("os_version", (), self.inner.os_version())
+
+    async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
+        with _failing(self, "read_bytes", path, max_bytes):
+            return self._noted("read_bytes", (path, max_bytes), await self.inner.read_bytes(path, max_bytes))
+
+    async def file_exists(self, path: str) -> bool:
+        return self._noted("file_exists", (path,), await self.inner.file_exists(path))
+
+    async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
+        with _failing(self, "list_directory", path, depth):
+            return self._noted("list_directory", (path, depth), await self.inner.list_directory(path, depth))
+
+    async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
+        with _failing(self, "commit", list(writes)):
+            return self._noted("commit", (list(writes),), await self.inner.commit(writes, attribution))
+
+    async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
+        with _failing(self, "start_process", command):
+            return self._noted("start_process", (command,), await self.inner.start_process(command, options))
+
+    async def list_processes(self) -> Sequence[ProcessInfo]:
+        return self._noted("list_processes", (), await self.inner.list_processes())
+
+    async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
+        with _failing(self, "read_process", process_id, offset):
+            read = await self.inner.read_process(process_id, offset)
+            return self._noted("read_process", (process_id, offset), read)
+
+    async def wait_process(self, process_id: str) -> ProcessInfo:
+        with _failing(self, "wait_process", process_id):
+            return self._noted("wait_process", (process_id,), await self.inner.wait_process(process_id))
+
+    async def kill_process(self, process_id: str) -> ProcessInfo:
+        with _failing(self, "kill_process", process_id):
+            return self._noted("kill_process", (process_id,), await self.inner.kill_process(process_id))
+
+    async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
+        with _failing(self, "grep", pattern, path, options):
+            return self._noted(
+                "grep", (pattern, path, options), await self.inner.grep(pattern, path, options)
+            )
+
+    async def glob(self, pattern: str, path: str) -> Sequence[str]:
+        with _failing(self, "glob", pattern, path):
+            return self._noted("glob", (pattern, path), await self.inner.glob(pattern, path))
+
+
+class _failing:  # used as a block, like contextlib's own
+    """Writes down how a call of the place failed."""
+
+    def __init__(self, environment: _Recording, what: str, *given: Any) -> None:
+        self._environment, self._what, self._given = environment, what, given
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, EnvError):
+            self._environment._noted(self._what, self._given, error)

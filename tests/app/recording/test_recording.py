@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from agent_ls.app.errors import AppError
+from agent_ls.app.recording.codec import plain, value_of
+from agent_ls.app.recording.replay import BadRecordingError, Replayed, read_recording, replay
+from agent_ls.app.recording.sharing import shareable
+from agent_ls.app.settings import Settings
+from agent_ls.app.workbench import Workbench
+from agent_ls.environments.base import ExecResult, FileState, GrepLine, GrepResult
+from agent_ls.environments.errors import PathNotFoundError
+from agent_ls.llm.credentials import Credentials
+from agent_ls.llm.errors import RateLimitError
+from agent_ls.llm.messages import Origin, ReasoningPart, ToolCallPart
+from agent_ls.llm.requests import FinishReason, Usage
+from agent_ls.llm.stream import ReasoningEnd, StreamFinish, ToolCallEnd
+from tests.docs.pages import ROOT
+from tests.support.fake_provider import FakeProvider, reasoning, text, tool_call
+from tests.support.workbench import Talk, allow
+
+pytestmark = pytest.mark.req("H13", "R6")
+
+GOLDEN = ROOT / "tests" / "golden" / "recording" / "walkthrough.jsonl"
+SECRET = "sk-secret-of-the-test-0123"
+
+
+def call(name: str, id_: str, **arguments: Any) -> Any:
+    return tool_call(name, json.dumps(arguments), id_)
+
+
+def model() -> FakeProvider:
+    return FakeProvider(
+        [
+            [
+                reasoning("Hm."),
+                text("I look."),
+                call("read_file", "c1", file_path="a.txt"),
+                call("glob", "c2", pattern="*"),
+            ],
+            call("read_file", "c3", file_path="none.txt"),
+            call("edit_file", "c4", file_path="a.txt", old_string="one", new_string="two"),
+            call("shell", "c5", command=f"echo {SECRET}; exit 3"),
+            text("Done."),
+        ]
+    )
+
+
+async def recorded(
+    tmp_path: Path, *inputs: str, settings: Settings | None = None, to: Path | None = None
+) -> Path:
+    """A recording of a session that reads, fails to, edits, runs a command, and is asked about."""
+    project = tmp_path / "project"
+    project.mkdir(exist_ok=True)
+    (project / "a.txt").write_text("one\n")
+    file = to or tmp_path / "run.jsonl"
+    bench = Workbench(
+        settings=settings or Settings(),
+        credentials=Credentials({"openai": SECRET}),
+        state_dir=tmp_path / "state",
+        adapters={"anthropic": model()},
+        record_to=None if settings else file,
+    )
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.run)
+        live = await bench.new_session(workspace_folder=str(project), provider="anthropic", mode="ask")
+        talk = Talk(live, allow)
+        for words in inputs or ("go",):
+            await talk.say(words)
+        tasks.cancel_scope.cancel()
+    return file
+
+
+async def played(path: Path) -> Replayed:
+    return await replay(await anyio.to_thread.run_sync(read_recording, path))
+
+
+async def test_recording_when_replayed_without_the_project_then_events_and_edits_are_the_same(
+    tmp_path: Path,
+) -> None:
+    file = await recorded(tmp_path, "go", "and again")
+    project = tmp_path / "project"
+    project.rename(tmp_path / "gone")
+
+    told = await played(file)
+
+    assert told.differences == []
+    assert (told.calls, told.files) == (6, {str(project / "a.txt"): b"two\n"})
+    assert told.events > 20
+    assert not project.exists()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+async def test_recording_holds_no_key_that_is_known(tmp_path: Path) -> None:
+    file = await recorded(tmp_path)
+    assert SECRET not in file.read_text() and "[redacted]" in file.read_text()
+
+
+async def test_setting_record_then_each_new_session_has_its_recording_beside_the_store(
+    tmp_path: Path,
+) -> None:
+    await recorded(tmp_path, settings=Settings(record=True))
+    (file,) = (tmp_path / "state" / "recordings").iterdir()
+    assert (await played(file)).differences == []
+
+
+async def test_without_the_setting_nothing_is_recorded(tmp_path: Path) -> None:
+    await recorded(tmp_path, settings=Settings())
+    assert not (tmp_path / "state" / "recordings").exists()
+
+
+async def test_recording_to_a_file_that_is_there_then_no_session_is_made_and_the_file_stays(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "run.jsonl"
+    file.write_text("mine")
+    with pytest.raises(BaseExceptionGroup) as refused:
+        await recorded(tmp_path)
+    (error,) = refused.value.exceptions
+    assert isinstance(error, AppError) and str(file) in str(error)
+    assert file.read_text() == "mine"
+
+
+def _said_otherwise(recording: str) -> str:
+    lines = recording.split("\n")
+    return "\n".join(it.replace("two", "three") if it.startswith('{"said"') else it for it in lines)
+
+
+CHANGES: list[tuple[str, Callable[[str], str], str]] = [
+    ("a file", lambda it: it.replace('{"__text":"one\\n"}', '{"__text":"ONE\\n"}', 1), "call c4"),
+    ("an event", lambda it: "Not done.".join(it.rsplit("Done.", 1)), "the session"),
+    (
+        "an answer is missing",
+        lambda it: it.replace('"place":"glob"', '"place":"other"', 1),
+        "not recorded: glob",
+    ),
+    ("what the model said", _said_otherwise, "c4"),
+]
+
+
+@pytest.mark.parametrize(("change", "expected"), [it[1:] for it in CHANGES], ids=[it[0] for it in CHANGES])
+async def test_recording_when_something_in_it_is_another_then_the_step_is_told(
+    tmp_path: Path, change: Callable[[str], str], expected: str
+) -> None:
+    file = await recorded(tmp_path)
+    whole = file.read_text()
+    assert change(whole) != whole
+    file.write_text(change(whole))
+    told = await played(file)
+    assert any(expected in words for words in told.differences), told.differences
+
+
+async def test_recording_that_was_cut_off_then_says_that_it_ends(tmp_path: Path) -> None:
+    file = await recorded(tmp_path)
+    lines = file.read_bytes().split(b"\n")
+    file.write_bytes(b"\n".join(lines[: len(lines) // 3]) + b'\n{"said":')
+    assert (await played(file)).differences
+
+
+@pytest.mark.parametrize("content", ["", "{}\n", '{"recording":99}\n', "nonsense\n", "[1]\n"])
+def test_file_that_is_no_recording_is_refused_with_what_to_do(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "a"
+    file.write_text(content)
+    for path in (file, tmp_path / "none"):
+        with pytest.raises(BadRecordingError) as refused:
+            read_recording(path)
+        assert refused.value.hint
+
+
+async def test_session_of_the_walkthrough_is_what_it_was_when_it_was_recorded() -> None:
+    told = await played(GOLDEN)
+    assert told.differences == []
+    assert list(told.files) == ["/home/ada/shop/shop/cart.py"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        ExecResult("out", "err", "outerr", 1, False, 12, "note"),
+        FileState("/a", None, b"\xff\0", "kept"),
+        GrepResult((GrepLine("a", 1, "x", True),), truncated=True),
+        ReasoningEnd(0, ReasoningPart("Hm.", Origin("p", "m", {"signature": "s"}))),
+        ToolCallEnd(1, ToolCallPart("c", "n", "{}")),
+        StreamFinish(
+            FinishReason("stop", "end"), Usage(1, 2, cache_read_tokens=3), {"id": "r"}, ("careful",)
+        ),
+        b"text\n",
+    ],
+    ids=lambda it: type(it).__name__,
+)
+def test_value_of_a_recording_comes_back_as_it_was(value: Any) -> None:
+    assert value_of(json.loads(json.dumps(plain(value)))) == value
+
+
+@pytest.mark.parametrize(
+    "error", [PathNotFoundError("/a/b"), RateLimitError("slow down", provider="p", hint="wait")]
+)
+def test_error_of_a_recording_comes_back_with_its_words_and_facts(error: Exception) -> None:
+    again = value_of(json.loads(json.dumps(plain(error))))
+    assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+
+
+def test_value_of_another_version_is_refused() -> None:
+    with pytest.raises(ValueError, match="Unheard"):
+        value_of({"__type": "Unheard"})
+
+
+SHARED = [
+    ("key sk-abcdefghijklmnopqrst here", "key [secret-1] here"),
+    ("ghp_abcdefghijklmnopqrstuvwx twice ghp_abcdefghijklmnopqrstuvwx", "[secret-1] twice [secret-1]"),
+    ("Authorization: Bearer abcdefghijklmnopqrstuvwxyz", "Authorization: Bearer [secret-1]"),
+    ("https://me:hunter22@example.com/x", "https://[secret-1]@example.com/x"),
+    ("mail grace@navy.mil now", "mail person1@example.org now"),
+    ("/home/grace/src on cobol-1, by grace; gracefully", "/home/user/src on machine, by user; gracefully"),
+    ("nothing of it", "nothing of it"),
+]
+
+
+@pytest.mark.parametrize(("private", "shown"), SHARED)
+def test_what_is_private_is_taken_out_of_what_is_shared(private: str, shown: str) -> None:
+    assert shareable(private, home="/home/grace", user="grace", host="cobol-1") == shown
+
+
+async def test_recording_that_was_made_shareable_is_replayed_all_the_same(tmp_path: Path) -> None:
+    file = await recorded(tmp_path)
+    file.write_text(shareable(file.read_text(), home=str(tmp_path), user="", host=""))
+    assert str(tmp_path) not in file.read_text()
+    assert (await played(file)).differences == []
