@@ -36,6 +36,7 @@ from agent_ls.app.models import WALKTHROUGH, Models
 from agent_ls.app.notices import Notices
 from agent_ls.app.prompts import SessionPrompts
 from agent_ls.app.resumed_reviews import ResumedReviews
+from agent_ls.app.retention import NO_LOCKS, Retention
 from agent_ls.app.review_desk import ReviewDesk
 from agent_ls.app.reviewed_environment import ReviewedEnvironment, command_files
 from agent_ls.app.rolling_back import RolledBack, Wanted, roll_back
@@ -69,7 +70,6 @@ from agent_ls.store.log import Header
 from agent_ls.store.recovery import recover
 from agent_ls.store.rules import RuleStore
 from agent_ls.store.sessions import OpenSession, SessionStore
-from agent_ls.store.upkeep import Limits, prune
 from agent_ls.tools.base import Tool
 
 if TYPE_CHECKING:
@@ -79,10 +79,6 @@ log = logging.getLogger(__name__)
 
 HANDOVER_MS = 3000  # what ends a command may take: TERM, two seconds, KILL
 HANDOVER_POLL_S = 0.05
-NO_LOCKS = (
-    "Sessions are stored on a file system without locks. Do not open one in two processes at once: what they write "
-    "would be mixed up. AGENT_LS_STATE_DIR names another place."
-)
 CLOSE_S = 1.0  # for connections to providers: the process is about to end
 
 
@@ -128,7 +124,7 @@ class Workbench:
         self.archive = Archive(self._store, self.live)
         self.rules = RuleDesk(self._rules, self.live)
         self._opening = anyio.Lock()
-        self._pruned: set[str] = set()
+        self._retention = Retention(self._store.layout, settings.sessions)
         self._group: TaskGroup | None = None
 
     def change_settings(self, options: Mapping[str, Any]) -> Sequence[str]:
@@ -215,22 +211,13 @@ class Workbench:
             path = self._store.layout.root / "recordings" / f"{header.session_id}.jsonl"
         if path is None:
             return
-        from agent_ls.app.recording.tape import Tape  # seldom wanted
+        from agent_ls.app.recording.tape import begun  # seldom wanted
 
-        facts = {
-            "created": header.created,
-            "workspaceFolder": header.workspace_folder,
-            "provider": header.provider,
-            "model": header.model,
-            "mode": mode,
-            "review": review,
-            "settings": self.settings.model_dump(mode="json", by_alias=True, exclude={"providers", "record"}),
-        }
-
-        def secrets() -> list[str]:
-            return sorted(self._secrets(), key=len, reverse=True)
-
-        self._tapes[header.session_id] = await anyio.to_thread.run_sync(Tape, path, facts, secrets)
+        settings = self.settings.model_dump(mode="json", by_alias=True, exclude={"providers", "record"})
+        tape = partial(
+            begun, path, header, {"mode": mode, "review": review, "settings": settings}, self._secrets
+        )
+        self._tapes[header.session_id] = await anyio.to_thread.run_sync(tape)
 
     async def open_session(self, session_id: str) -> LiveSession:
         """The live one, or a stored one resumed.
@@ -447,19 +434,8 @@ class Workbench:
         self._group.start_soon(self._live_out, live, opened)
         if not opened.lock.is_firm:
             self._run_beside(partial(_warn, live, NO_LOCKS, "no_locks"))
-        self._run_beside(partial(self._prune, live.summary().workspace_folder))
-
-    async def _prune(self, folder: str) -> None:
-        """Once for each folder: what is over the limits of the settings goes (R7)."""
-        if folder in self._pruned:
-            return
-        self._pruned.add(folder)
-        kept = self.settings.sessions
-        limits = Limits(kept.keep_days, kept.max_mebibytes * 1024 * 1024)
-        work = partial(prune, self._store.layout, folder, limits, self._clock.now(), tuple(self._live))
-        swept = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
-        for session_id in swept.removed:
-            log.info("session %s was removed: it is over the limits that settings give", session_id)
+        folder, now = live.summary().workspace_folder, self._clock.now()
+        self._run_beside(partial(self._retention.look_at, folder, now, tuple(self._live)))
 
     async def _live_out(self, live: LiveSession, opened: OpenSession) -> None:
         """One session's task, from its start to its last line."""

@@ -28,7 +28,7 @@ def shareable(text: str, *, home: str, user: str, host: str) -> str:
     mails: dict[str, str] = {}
     text = _MAIL.sub(lambda found: mails.setdefault(found[0], f"person{len(mails) + 1}@example.org"), text)
     if len(home) > 1:
-        text = text.replace(home, "/home/user")
+        text = text.replace(home, "/home/ada")
     for word, instead in ((user, "user"), (host, "machine")):
         if len(word) > 3:
             text = re.sub(rf"\b{re.escape(word)}\b", instead, text)

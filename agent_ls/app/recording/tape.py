@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -35,7 +35,7 @@ from agent_ls.llm.messages import Message, Role
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent
 from agent_ls.loop.seams import ModelClient
-from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, make_private_folder
+from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, Header, make_private_folder
 
 T = TypeVar("T")
 
@@ -81,6 +81,23 @@ class Tape:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+def begun(
+    path: Path, header: Header, settings: Mapping[str, Any], secrets: Callable[[], Iterable[str]]
+) -> Tape:
+    """A tape for a new session. Blocks.
+
+    Raises:
+        OSError: the file exists, or cannot be made.
+    """
+    facts = {
+        "created": header.created,
+        "workspaceFolder": header.workspace_folder,
+        "provider": header.provider,
+        "model": header.model,
+    }
+    return Tape(path, {**facts, **settings}, lambda: sorted(secrets(), key=len, reverse=True))
 
 
 class RecordingClient:

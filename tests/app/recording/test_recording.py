@@ -218,14 +218,14 @@ SHARED = [
     ("Authorization: Bearer abcdefghijklmnopqrstuvwxyz", "Authorization: Bearer [secret-1]"),
     ("https://me:hunter22@example.com/x", "https://[secret-1]@example.com/x"),
     ("mail grace@navy.mil now", "mail person1@example.org now"),
-    ("/home/grace/src on cobol-1, by grace; gracefully", "/home/user/src on machine, by user; gracefully"),
+    ("/people/grace/src on cobol-1, by grace; gracefully", "/home/ada/src on machine, by user; gracefully"),
     ("nothing of it", "nothing of it"),
 ]
 
 
 @pytest.mark.parametrize(("private", "shown"), SHARED)
 def test_what_is_private_is_taken_out_of_what_is_shared(private: str, shown: str) -> None:
-    assert shareable(private, home="/home/grace", user="grace", host="cobol-1") == shown
+    assert shareable(private, home="/people/grace", user="grace", host="cobol-1") == shown
 
 
 async def test_recording_that_was_made_shareable_is_replayed_all_the_same(tmp_path: Path) -> None:

@@ -1,0 +1,37 @@
+"""What is over the limits that settings give goes, once for each folder in the life of a process (R7)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from functools import partial
+
+import anyio.to_thread
+
+from agent_ls.app.settings import SessionSettings
+from agent_ls.store.layout import Layout
+from agent_ls.store.upkeep import Limits, prune
+
+NO_LOCKS = (
+    "Sessions are stored on a file system without locks. Do not open one in two processes at once: what they write "
+    "would be mixed up. AGENT_LS_STATE_DIR names another place."
+)
+
+log = logging.getLogger(__name__)
+
+
+class Retention:
+    def __init__(self, layout: Layout, kept: SessionSettings) -> None:
+        self._layout = layout
+        self._limits = Limits(kept.keep_days, kept.max_mebibytes * 1024 * 1024)
+        self._done: set[str] = set()
+
+    async def look_at(self, folder: str, now: str, spare: Sequence[str]) -> None:
+        """`now` is ISO 8601; sessions of `spare` stay. Nothing is looked at where there are no limits."""
+        if folder in self._done or self._limits == Limits():
+            return
+        self._done.add(folder)
+        work = partial(prune, self._layout, folder, self._limits, now, spare)
+        swept = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+        for session_id in swept.removed:
+            log.info("session %s was removed: it is over the limits that settings give", session_id)
