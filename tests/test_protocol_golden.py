@@ -22,6 +22,7 @@ RESULTS: dict[str, type[protocol.Wire]] = {
     "agent/history": protocol.HistoryResult,
     "agent/draft": protocol.Empty,
     "agent/queue": protocol.Empty,
+    "agent/compact": protocol.CompactResult,
     "agent/rename": protocol.SessionResult,
     "agent/fork": protocol.SessionResult,
     "agent/revert": protocol.RevertResult,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
+from typing import Any
 
 import anyio.to_thread
 
@@ -11,30 +14,67 @@ from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.profiles.environment_block import EnvironmentFacts, environment_facts
-from agent_ls.profiles.system_prompt import rebuild_system_prompt
+from agent_ls.profiles.git_snapshot import GitSnapshot, git_root
+from agent_ls.profiles.project_docs import documents_layer, project_documents
+from agent_ls.profiles.system_prompt import system_prompt
 
 
 class SessionPrompts:
     """`quiet` is the environment that is asked for facts: not one whose commands the user sees.
 
     Project documents are read from `files`, up to the project's root, which may lie above the folder to work in; a
-    link that leads out of the project is not followed: nobody was asked.
+    link that leads out of the project is not followed: nobody was asked. `facts` are those that the session's log
+    holds, `keep` puts new ones there: a resumed session tells what held when it began (O4).
     """
 
-    def __init__(self, quiet: ExecutionEnvironment, files: ExecutionEnvironment, *, trusted: bool) -> None:
+    def __init__(
+        self,
+        quiet: ExecutionEnvironment,
+        files: ExecutionEnvironment,
+        *,
+        trusted: bool,
+        facts: EnvironmentFacts | None = None,
+        keep: Callable[[EnvironmentFacts], object] = lambda facts: None,
+    ) -> None:
         self._quiet = quiet
         self._files = files
         self._trusted = trusted
-        self._facts: EnvironmentFacts | None = None
+        self._facts = facts
+        self._keep = keep
+        self._project: ExecutionEnvironment | None = None
+
+    async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
+        """`environment` is the tools' and ends at the folder to work in, so it is not asked here."""
+        if self._project is None:
+            root = await git_root(self._quiet) or self._quiet.working_directory()
+            bounds = PathBounds(await anyio.to_thread.run_sync(places_of, root))
+            self._project = BoundedEnvironment(self._files, bounds)
+        return documents_layer(await project_documents(self._project, profile.project_documents))
 
     async def build(
-        self, profile: ProviderProfile, environment: ExecutionEnvironment, user_instructions: str
+        self,
+        profile: ProviderProfile,
+        environment: ExecutionEnvironment,
+        user_instructions: str,
+        documents: str,
     ) -> str:
-        """`environment` is the tools' and ends at the folder to work in, so it is not asked here."""
         if self._facts is None:
             today = datetime.now(UTC).date().isoformat()
             self._facts = await environment_facts(self._quiet, today=today, trusted=self._trusted)
-        root = self._facts.git.root or self._facts.working_directory
-        bounds = PathBounds(await anyio.to_thread.run_sync(places_of, root))
-        project = BoundedEnvironment(self._files, bounds)
-        return await rebuild_system_prompt(profile, project, self._facts, user_instructions=user_instructions)
+            self._keep(self._facts)
+        return system_prompt(profile, self._facts, documents=documents, user_instructions=user_instructions)
+
+
+def facts_to_json(facts: EnvironmentFacts) -> dict[str, Any]:
+    return asdict(facts)
+
+
+def facts_from_json(raw: object) -> EnvironmentFacts | None:
+    """None for what is no whole record of them: then they are gathered anew."""
+    if not isinstance(raw, Mapping):
+        return None
+    try:
+        git = {**raw["git"], "commits": tuple(raw["git"]["commits"])}
+        return EnvironmentFacts(**{**raw, "git": GitSnapshot(**git)})
+    except (KeyError, TypeError):
+        return None

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from agent_ls.llm.endpoint import ProviderSettings as EndpointSettings
+from agent_ls.loop.config import KEEP_MAX, KEEP_MIN, ContextConfig
 
 
 class _Section(BaseModel):
@@ -77,6 +78,20 @@ class LimitSettings(_Section):
     seconds_per_session: float = Field(default=0, ge=0)
 
 
+class ContextSettings(_Section):
+    """What becomes of a conversation that fills the model's window, as loop/config.py has it."""
+
+    compaction: Literal["auto", "request", "off"] = "auto"
+    strategy: Literal["summarize", "dropOldest", "slidingWindow", "full"] = "summarize"
+    compact_at_percent: int = Field(default=85, ge=50, le=95)
+    keep_messages: int = Field(default=8, ge=KEEP_MIN, le=KEEP_MAX)
+    window_messages: int = Field(default=40, ge=10, le=1000)
+    chars_per_token: int = Field(default=4, ge=1, le=32)
+
+    def config(self) -> ContextConfig:
+        return ContextConfig(**dict(self))
+
+
 class Settings(_Section):
     """`provider` and `model` "" leave the choice to the first key found; times are milliseconds, 0 limits: none."""
 
@@ -93,6 +108,7 @@ class Settings(_Section):
     edits: EditSettings = EditSettings()
     sessions: SessionSettings = SessionSettings()
     limits: LimitSettings = LimitSettings()
+    context: ContextSettings = ContextSettings()
     providers: dict[str, ProviderSettings] = Field(default_factory=dict)
     record: bool = False
     diagnostics_wait_ms: int = Field(default=1_500, ge=0, le=60_000)
@@ -120,7 +136,14 @@ def parse_settings(raw: Mapping[str, Any]) -> tuple[Settings, list[str]]:
 def _like(name: str) -> str:
     known = [
         to_camel(field)
-        for section in (Settings, EditSettings, SessionSettings, LimitSettings, ProviderSettings)
+        for section in (
+            Settings,
+            EditSettings,
+            SessionSettings,
+            LimitSettings,
+            ContextSettings,
+            ProviderSettings,
+        )
         for field in section.model_fields
     ]
     return "".join(f" (did you mean {near}?)" for near in get_close_matches(name, known, n=1))

@@ -12,6 +12,7 @@ import anyio
 import anyio.to_thread
 
 from agent_ls.environments.base import Attribution, FileState, FileWrite, sha256
+from agent_ls.llm.messages import JsonValue
 from agent_ls.store.journal import Intent, ProposedFile, Review, Written, fingerprint
 from agent_ls.store.layout import log_path
 from agent_ls.store.log import Header
@@ -44,7 +45,7 @@ class SessionFiles:
             return self.header.created
         return changed.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
-    def remember(self, settings: Mapping[str, str | None]) -> None:
+    def remember(self, settings: Mapping[str, JsonValue]) -> None:
         """Settings that a resume finds again."""
         self.opened.recorder.config(settings)
 

@@ -34,7 +34,8 @@ from agent_ls.app.live_session import LiveSession, SessionSummary
 from agent_ls.app.mentions import Mentions
 from agent_ls.app.models import WALKTHROUGH, Models
 from agent_ls.app.notices import Notices
-from agent_ls.app.prompts import SessionPrompts
+from agent_ls.app.pinned import pinned_hunks
+from agent_ls.app.prompts import SessionPrompts, facts_from_json, facts_to_json
 from agent_ls.app.resumed_reviews import ResumedReviews
 from agent_ls.app.retention import NO_LOCKS, Retention
 from agent_ls.app.review_desk import ReviewDesk
@@ -334,6 +335,7 @@ class Workbench:
             refuse_ambiguous_edits=settings.edits.ambiguous == "refuse",
             read_first=settings.edits.read_first,
             limits=UseLimits(**settings.limits.model_dump()),
+            context=settings.context.config(),
         )
 
     def _assemble(
@@ -389,10 +391,21 @@ class Workbench:
             config=config,
             restored=restored,
             secrets=self._credentials.known_secrets,
-            prompts=SessionPrompts(local, files, trusted=False),
+            prompts=SessionPrompts(
+                local,
+                files,
+                trusted=False,
+                facts=facts_from_json(opened.stored.fold.config.get("environment"))
+                if opened.stored
+                else None,
+                keep=lambda facts: stored.remember({"environment": facts_to_json(facts)}),
+            ),
             before_end=self.review.flush,
             on_input=lambda text: live.name_after(text),
             profile_for=self.models.profile,
+            pinned=lambda: pinned_hunks(
+                self.review.open_hunks(session_id=header.session_id), header.workspace_folder
+            ),
             surroundings=EditorSurroundings(self._eyes, header.workspace_folder) if self._eyes else None,
             reviews=ResumedReviews(
                 self.review.proposals, desk, lambda: self._maybe_audience(header.session_id)

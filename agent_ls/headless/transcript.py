@@ -24,6 +24,7 @@ from agent_ls.loop.events import (
     ApprovalResolved,
     AssistantTextEnd,
     AssistantTextStart,
+    Compaction,
     Delta,
     EndReason,
     Envelope,
@@ -177,7 +178,15 @@ class Transcript:
                 self._dim(f"{agent.agent_id} {_of_agent(agent)}")
             case Retry(attempt=attempt, delay_ms=delay_ms, message=message):
                 self._warn(f"{message} Trying again in {seconds(delay_ms)} ({attempt}).")
-            case Warning(message=message) | LoopDetection(message=message) | TurnLimit(message=message):
+            case Compaction(status="started" | "done", message=message):
+                self._fresh_line()
+                self._dim(message)
+            case (
+                Warning(message=message)
+                | LoopDetection(message=message)
+                | TurnLimit(message=message)
+                | Compaction(message=message)
+            ):
                 self._warn(message)
             case Reverted(turns=turns, files=files):
                 self._gap()

@@ -13,6 +13,7 @@ from agent_ls.llm.messages import ToolResultPart
 from agent_ls.loop.approval import ApprovalQuestion, Approver, Decision
 from agent_ls.loop.emission import DeltaKind, EventHub
 from agent_ls.loop.events import ApprovalRequested, Envelope, RecordedEvent
+from agent_ls.loop.prefix import Prefix
 from agent_ls.loop.seams import Recorder
 from agent_ls.loop.turns import Turn
 
@@ -65,6 +66,9 @@ class AgentRecorder:
         self._recorder.agent_turn(agent_id, turn)
 
     def prompt(self, system_prompt: str) -> None:
+        return None
+
+    def prefix(self, prefix: Prefix) -> None:
         return None
 
     def partial(self, part_id: str, text: str) -> None:

@@ -4,6 +4,8 @@ SessionError
     SessionClosedError    it has ended; resume it to go on
     SessionBusyError      a turn is running and the caller would not wait
     UnknownTerminalError  no such command runs, or ran in the background
+    CompactionOffError    the settings say that the conversation is never compacted
+    NothingToCompactError the conversation is no longer than what is kept anyway
 """
 
 from __future__ import annotations
@@ -30,3 +32,17 @@ class UnknownTerminalError(SessionError):
 
     def __init__(self, terminal_id: str) -> None:
         super().__init__(f"No command {terminal_id!r} runs in this session.")
+
+
+class CompactionOffError(SessionError):
+    hint = "set agentLs.context.compaction to auto or request, and a strategy other than full"
+
+    def __init__(self) -> None:
+        super().__init__("The settings keep the whole conversation: it is never compacted.")
+
+
+class NothingToCompactError(SessionError):
+    hint = "go on; the window's meter says how full it is"
+
+    def __init__(self, messages: int) -> None:
+        super().__init__(f"There is nothing to compact yet: {messages} messages stay as they are.")

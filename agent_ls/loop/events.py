@@ -199,10 +199,28 @@ class LoopDetection:
 
 
 @dataclass(frozen=True, slots=True)
+class ContextParts:
+    """What the next call will about send, in tokens by category (L12). `documents` are the project's instructions,
+    `tools` the definitions, `tool_output` the results of calls, `history` the rest of the conversation.
+    """
+
+    system: int = 0
+    tools: int = 0
+    documents: int = 0
+    history: int = 0
+    tool_output: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.system + self.tools + self.documents + self.history + self.tool_output
+
+
+@dataclass(frozen=True, slots=True)
 class UsageReport:
     """`call` is this response, `total` the session's sum; `context_tokens` what the next call will about send.
 
-    Costs are at published rates; None is "not known", and so is a sum with a part that is not known.
+    Costs are at published rates; None is "not known", and so is a sum with a part that is not known. `calibration` is
+    the moving average of reported tokens to those that were estimated; estimates have it in them.
     """
 
     kind: ClassVar[str] = "usage"
@@ -212,6 +230,45 @@ class UsageReport:
     context_window_tokens: int
     call_cost_usd: float | None = None
     total_cost_usd: float | None = None
+    context: ContextParts = ContextParts()
+    calibration: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """The model is sent less of the conversation from here on (`done`), or that was tried (L13).
+
+    One event when it begins (`started`) and one with the same id when it ends. `trigger`: the window filled up, the
+    user asked, or the provider refused the conversation as too long. `removed` messages are sent no more, `kept` are
+    sent as they are. `summary` "" is none. `message` says it in words for the user. Tokens are estimates, 0 before
+    they are known.
+    """
+
+    kind: ClassVar[str] = "compaction"
+    compaction_id: str
+    status: Literal["started", "done", "failed", "interrupted"]
+    trigger: Literal["auto", "request", "overflow"]
+    strategy: Literal["summarize", "dropOldest", "slidingWindow"]
+    tokens_before: int
+    tokens_after: int = 0
+    removed: int = 0
+    kept: int = 0
+    summary: str = ""
+    message: str = ""
+    client_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheLost:
+    """The provider's cache of the prompt's beginning does not hold any more: about `tokens` are sent anew (O6).
+
+    `provider`: nothing has changed here; it was dropped there.
+    """
+
+    kind: ClassVar[str] = "cache_lost"
+    reason: Literal["model", "tools", "documents", "instructions", "compaction", "provider"]
+    message: str
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -474,6 +531,8 @@ RecordedEvent: TypeAlias = (
     | TurnLimit
     | LoopDetection
     | UsageReport
+    | Compaction
+    | CacheLost
     | FileChange
     | HunkStateChanged
     | ApprovalRequested

@@ -3,7 +3,8 @@
 A history is append-only, and so are its messages: those of earlier rounds are the same frozen objects in every
 request, so a round appends instead of rebuilding. What a provider would refuse never gets in: each call is
 followed by its result (one is made up where a history lacks it), a result without a call is left out, and an
-answer without any part becomes no message.
+answer without any part becomes no message. Where the list of turns holds a CompactionTurn, the messages begin anew:
+everything follows from the list, so a list that is cut before it has its whole history back.
 """
 
 from __future__ import annotations
@@ -21,8 +22,17 @@ from agent_ls.llm.messages import (
     ToolResultPart,
     system,
     tool_results,
+    user,
 )
-from agent_ls.loop.turns import AssistantTurn, SteeringTurn, SystemTurn, ToolResultsTurn, Turn, UserTurn
+from agent_ls.loop.turns import (
+    AssistantTurn,
+    CompactionTurn,
+    SteeringTurn,
+    SystemTurn,
+    ToolResultsTurn,
+    Turn,
+    UserTurn,
+)
 
 NO_RESULT = "This call was interrupted before it gave a result. It may have had part of its effect."
 IMAGE_CHARS = 4_800  # an image of a screen's size costs about 1,200 tokens
@@ -31,7 +41,8 @@ IMAGE_CHARS = 4_800  # an image of a screen's size costs about 1,200 tokens
 class History:
     """The turns of one session, and the messages made of them.
 
-    `chars` counts the code points that a request sends of them. `model_calls` counts the answers.
+    `chars` counts the code points that a request sends of them, `tool_chars` those of tool results among them; both
+    are counted as turns come. `model_calls` counts the answers. `compaction` is the newest, None before the first.
     """
 
     def __init__(self, turns: Iterable[Turn] = ()) -> None:
@@ -39,7 +50,10 @@ class History:
         self._messages: list[Message] = []
         self._unanswered: tuple[ToolCallPart, ...] = ()
         self._system = system("")
+        self._visible: list[Turn] = []
+        self.compaction: CompactionTurn | None = None
         self.chars = 0
+        self.tool_chars = 0
         self.model_calls = 0
         for turn in turns:
             self.append(turn)
@@ -48,14 +62,37 @@ class History:
     def turns(self) -> Sequence[Turn]:
         return self._turns
 
+    @property
+    def visible(self) -> Sequence[Turn]:
+        """The turns that are sent as they are: all, or those since the newest compaction and the ones that it kept."""
+        return self._visible
+
     def append(self, turn: Turn) -> None:
         self._turns.append(turn)
+        if isinstance(turn, CompactionTurn):
+            self._compact(turn)
+            return
+        self.model_calls += isinstance(turn, AssistantTurn)
+        self._show(turn)
+
+    def _compact(self, turn: CompactionTurn) -> None:
+        kept = self._visible[max(len(self._visible) - turn.kept_turns, 0) :]
+        self.compaction = turn
+        # New lists: what a request in flight holds stays as it is.
+        self._visible, self._messages, self._unanswered = [], [], ()
+        self.chars = self.tool_chars = 0
+        if turn.content:
+            self._add(user(turn.content))
+        for each in kept:
+            self._show(each)
+
+    def _show(self, turn: Turn) -> None:
+        self._visible.append(turn)
         if isinstance(turn, ToolResultsTurn):
             self._answer_calls(turn.results)
             return
         self._answer_calls(())
         if isinstance(turn, AssistantTurn):
-            self.model_calls += 1
             self._unanswered = turn.tool_calls
         if message := message_of(turn):
             self._add(message)
@@ -75,16 +112,20 @@ class History:
 
     def _add(self, message: Message) -> None:
         self._messages.append(message)
-        self.chars += _chars(message)
+        chars = _chars(message)
+        self.chars += chars
+        self.tool_chars += chars if message.role is Role.TOOL else 0
 
 
-def message_of(turn: UserTurn | AssistantTurn | SystemTurn | SteeringTurn) -> Message | None:
+def message_of(turn: UserTurn | AssistantTurn | SystemTurn | SteeringTurn | CompactionTurn) -> Message | None:
     """None for a turn that says nothing (an empty answer is a valid turn, L17)."""
     match turn:
         case AssistantTurn():
             return _without_empty_parts(turn.message)
         case SystemTurn():
             return Message(Role.DEVELOPER, (TextPart(turn.content),)) if turn.content else None
+        case CompactionTurn():
+            return None  # it begins the messages anew (History)
         case UserTurn() | SteeringTurn():
             context = turn.context if isinstance(turn, UserTurn) else ""
             text = tuple(TextPart(words) for words in (turn.content, context) if words)

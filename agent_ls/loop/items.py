@@ -16,6 +16,7 @@ from agent_ls.loop.events import (
     ApprovalResolved,
     AssistantTextEnd,
     AssistantTextStart,
+    Compaction,
     Delta,
     EndReason,
     Envelope,
@@ -285,6 +286,8 @@ class ItemFold:
                 return StartedAgent(changed)
             case Retry() as retry:
                 return RetriedCall(retry.attempt, retry.delay_ms, retry.message)
+            case Compaction(status=status, message=text) if status != "started":
+                return Notice("info" if status == "done" else "warn", text)
             case Warning(message=text) | LoopDetection(message=text):
                 return Notice("warn", text)
             case TurnLimit(message=text):
@@ -339,6 +342,8 @@ class ItemFold:
 
 def begins_item(envelope: Envelope) -> bool:
     event = envelope.event
+    if isinstance(event, Compaction):
+        return event.status != "started"
     return isinstance(event, _BEGINNINGS) and getattr(event, "status", "running") == "running"
 
 

@@ -17,16 +17,18 @@ from agent_ls.loop.events import (
 )
 from agent_ls.loop.ids import ToolCallId, TurnId
 from agent_ls.loop.inbox import Input, Steer
+from agent_ls.loop.prefix import Prefix
 from agent_ls.loop.turns import AssistantTurn, Turn
 
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """What became of a message: exactly one id is set."""
+    """What became of a message, or of the wish to compact: exactly one id is set."""
 
     turn_id: str = ""
     queued_id: str = ""
     steer_id: str = ""
+    compaction_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ class Restored:
     """`call_ids` are those that events have used; `answers` what each client key was answered.
 
     `was_closed`: the log ends with SESSION_END, so that the state has to be told anew. `cost_usd` None: not known.
-    `shown` has the digest of each file that the model has seen.
+    `shown` has the digest of each file that the model has seen. `calibration` as in UsageReport.
     """
 
     turns: tuple[Turn, ...]
@@ -112,12 +114,13 @@ class Restored:
     usage: Usage = field(default_factory=Usage)
     queue: tuple[Input, ...] = ()
     steers: tuple[Steer, ...] = ()
-    prompt: str = ""
+    prefix: Prefix = field(default_factory=Prefix)
     call_ids: frozenset[str] = frozenset()
     answers: Mapping[str, Submitted] = field(default_factory=dict)
     settlement: Settlement = field(default_factory=Settlement)
     was_closed: bool = False
     cost_usd: float | None = 0.0
+    calibration: float = 1.0
     plan: PlanChanged | None = None
     suspended: Suspended | None = None
     shown: Mapping[str, str] = field(default_factory=dict)

@@ -11,6 +11,7 @@ from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent
 from agent_ls.loop.approval import ApprovalQuestion, Denied
 from agent_ls.loop.events import Envelope
+from agent_ls.loop.prefix import Prefix
 from agent_ls.loop.turns import Turn
 from agent_ls.profiles.base import ProviderProfile
 
@@ -36,6 +37,13 @@ class Recorder(Protocol):
 
     def prompt(self, system_prompt: str) -> None:
         """The system prompt of the calls that follow, when it is new (a resumed session sends the same bytes)."""
+        ...
+
+    def prefix(self, prefix: Prefix) -> None:
+        """The tools of the calls that follow, and what prompt and tools were made of, when any of it is new.
+
+        The prompt itself is told by `prompt`.
+        """
         ...
 
     def partial(self, part_id: str, text: str) -> None:
@@ -147,17 +155,37 @@ class ModelClient(Protocol):
 class PromptSource(Protocol):
     """Who puts the layers of the system prompt together (000 section 6.1)."""
 
+    async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
+        """The layer of the project's documents as they are now, "" for none. Asked at the start of each input, so it
+        is quick. Must not raise.
+        """
+        ...
+
     async def build(
-        self, profile: ProviderProfile, environment: ExecutionEnvironment, user_instructions: str
+        self,
+        profile: ProviderProfile,
+        environment: ExecutionEnvironment,
+        user_instructions: str,
+        documents: str,
     ) -> str:
-        """Asked at the start of an input when model, tools or user instructions are new (O6). Must not raise."""
+        """Asked when model, tools, `documents` (what the method of that name gave) or user instructions are new (O6).
+
+        Must not raise.
+        """
         ...
 
 
 class BasePrompt:
     """The smallest PromptSource: the family's base prompt, then the user's instructions."""
 
+    async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
+        return ""
+
     async def build(
-        self, profile: ProviderProfile, environment: ExecutionEnvironment, user_instructions: str
+        self,
+        profile: ProviderProfile,
+        environment: ExecutionEnvironment,
+        user_instructions: str,
+        documents: str,
     ) -> str:
-        return "\n\n".join(part for part in (profile.base_prompt, user_instructions) if part)
+        return "\n\n".join(part for part in (profile.base_prompt, documents, user_instructions) if part)

@@ -2,6 +2,8 @@
 
 Life: `async with anyio.create_task_group() as tg: tg.start_soon(session.run)`. All other methods are plain calls
 from the event loop's thread: they change queues, wake `run`, and return at once. `run` returns when it is CLOSED.
+
+Long because whatever a user can do to a session changes the same few fields: its state, what it waits for, its stop.
 """
 
 from __future__ import annotations
@@ -108,10 +110,12 @@ class Session:
         before_end: Callable[[], object] = lambda: None,
         on_input: Callable[[str], object] = lambda text: None,
         profile_for: ProfileFor | None = None,
+        pinned: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         """`profile_for` makes the profile of a subagent with a model of its own; without it only the name changes.
         `before_end` is called when a turn or the session is about to end: last events are emitted there. `on_input` is
         called with the text of each input when its event has been told. `secrets` are keys that nobody may see.
+        `pinned` gives texts that are kept through a compaction, beside what the user said and the plan.
         """
         self.id = session_id
         self.profile = profile
@@ -131,6 +135,7 @@ class Session:
             reviews or NoReviews(),
             self.questions,
             secrets,
+            pinned,
         )
         self._hub = EventHub(session_id, recorder, clock, known.last_seq)
         self._inbox = Inbox(known.steers, known.queue)
@@ -174,6 +179,7 @@ class Session:
         self._state: State = "IDLE"
         self._has_started = False
         self._has_input = False
+        self._is_compacting = False
         self._is_closing = False
         self._is_held = False
         self._stop: Literal["interrupted", "aborted"] | None = None
@@ -267,7 +273,7 @@ class Session:
             self._wake.set()
         elif when_busy == "refuse":
             raise SessionBusyError(self.id)
-        elif when_busy == "steer" and not self._stop:
+        elif when_busy == "steer" and not self._stop and not self._is_compacting:
             answer = Submitted(steer_id=self._queue_steer(item))
         else:
             answer = Submitted(queued_id=self._queue_input(item))
@@ -321,6 +327,20 @@ class Session:
             self._inbox.release()
             self._wake.set()
         return True
+
+    def compact(self, instructions: str = "", *, client_key: str = "") -> str:
+        """Makes room in the conversation: before the next model call of a running turn, else at once (L13). The id of
+        the compaction, whose events tell the rest. `instructions`: what the summary is to dwell on.
+
+        Raises:
+            SessionClosedError, CompactionOffError, NothingToCompactError.
+        """
+        if known := self._answered(client_key):
+            return known.compaction_id
+        self._demand_open()
+        compaction_id = self._loop.context.compactor.ask(self.config, instructions, client_key)
+        self._wake.set()
+        return self._remember(client_key, Submitted(compaction_id=compaction_id)).compaction_id
 
     def interrupt(self) -> None:
         """The turn ends, the session lives. What is queued then waits until the user sends something."""
@@ -463,7 +483,7 @@ class Session:
 
     async def _live(self, group: TaskGroup) -> None:
         while self._has_input or not self._is_closing:
-            if self._has_input or self._maybe_begin_next():
+            if self._has_input or self._maybe_begin_next() or self._maybe_begin_compaction():
                 await self._work()
                 group.start_soon(self._ports.recorder.sync)
                 continue
@@ -492,7 +512,8 @@ class Session:
         try:
             # A turn goes on with the profile that it began with.
             profile, self._suspended_profile = self._suspended_profile or self.profile, None
-            finish = await self._loop.run(profile)
+            work = self._loop.compact if self._is_compacting else self._loop.run
+            finish = await work(profile)
         except LlmError as error:
             self._fail(error)
             return "error", False
@@ -500,6 +521,8 @@ class Session:
             logger.exception("a turn of session %s failed", self.id)
             self._hub.emit(internal_error(error))
             return "error", False
+        finally:
+            self._is_compacting = False
         return finish.reason, finish.reason != "error" and finish.limit not in ("turns", "budget")
 
     def _fail(self, error: LlmError) -> None:
@@ -530,10 +553,21 @@ class Session:
         self._hub.emit(self._inbox.changed())  # afterwards: a crash between the two must not lose the input
         return True
 
+    def _maybe_begin_compaction(self) -> bool:
+        """As a turn without an input: it can be seen and stopped like any other."""
+        if self._is_closing or self._is_held or not self._loop.context.compactor.is_wanted:
+            return False
+        self._has_input = self._is_compacting = True
+        self._hub.turn_id = TurnId(new_id("t"))
+        self._set_state("PROCESSING")
+        return True
+
     def _settle(self, reason: EndReason) -> None:
         """The turn is over: nothing of it is told after PROCESSING_END."""
         self._before_end()
-        self._has_input = False
+        self._has_input = self._is_compacting = False
+        if self._stop:
+            self._loop.context.compactor.forget()
         self._stop = None
         self._scope = None
         self._end_reason = reason

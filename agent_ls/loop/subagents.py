@@ -23,6 +23,7 @@ from agent_ls.loop.emission import EventHub, Voice
 from agent_ls.loop.events import SteeringQueued, SubagentChanged
 from agent_ls.loop.ids import SessionId, SteerId, new_id
 from agent_ls.loop.inbox import Inbox, Steer
+from agent_ls.loop.prefix import Prefix
 from agent_ls.loop.restored import Restored, RestoredAgent
 from agent_ls.loop.truncation import truncate_chars
 from agent_ls.loop.turn_loop import Ports, Shared, TurnLoop
@@ -277,7 +278,10 @@ class Subagents:
             AgentVoice(kit.hub, agent_id),
             inbox,
             lambda: replace(kit.config(), max_turns=max_turns),
-            Restored(tuple(turns), 0, prompt="" if task.model else self.parent.prompt),
+            # The parent's prompt, word for word, whatever tools of it are left out.
+            Restored(
+                tuple(turns), 0, prefix=Prefix() if task.model else self.parent.context.prefix_for(profile)
+            ),
             kit.shared,
             agents,
             profile,

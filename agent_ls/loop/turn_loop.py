@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, TypeAlias, assert_never
+from typing import Literal, Protocol, assert_never
 
 from anyio.lowlevel import checkpoint_if_cancelled
 
 from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.llm.errors import ContextLengthError
 from agent_ls.llm.messages import ToolCallPart
-from agent_ls.llm.requests import Request, ToolDefinition, Usage
+from agent_ls.llm.requests import Request, Usage
 from agent_ls.loop.approval import Approver
 from agent_ls.loop.budget import GO_ON, STOP, Budget
 from agent_ls.loop.call_ids import CallIds
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.context import ContextMeter
+from agent_ls.loop.context_keeper import ContextKeeper
 from agent_ls.loop.dispatch import Call, Dispatcher
 from agent_ls.loop.early_calls import EarlyCalls
 from agent_ls.loop.emission import Voice
@@ -29,6 +30,7 @@ from agent_ls.loop.ids import SessionId, ToolCallId
 from agent_ls.loop.inbox import Inbox
 from agent_ls.loop.loop_detection import calls_since_warning, detect_loop, signature, warning
 from agent_ls.loop.model_call import ModelCalls
+from agent_ls.loop.prefix import Prefix
 from agent_ls.loop.redaction import Known, none_known
 from agent_ls.loop.restored import Restored, SuspendedCall
 from agent_ls.loop.seams import Clock, ModelClient, NoticeBoard, PromptSource, Recorder, Reviews, Surroundings
@@ -38,9 +40,7 @@ from agent_ls.loop.terminals import Terminals
 from agent_ls.loop.tool_round import outcomes, run_round
 from agent_ls.loop.turns import AssistantTurn, SteeringTurn, ToolResultsTurn, Turn
 from agent_ls.profiles.base import ProviderProfile
-from agent_ls.tools.base import Question, Questions, Reply, SubagentSpawner, Tool, ToolError
-
-PromptKey: TypeAlias = tuple[str, str, tuple[Tool[Any] | None, ...], str]
+from agent_ls.tools.base import Question, Questions, Reply, SubagentSpawner, ToolError
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,7 @@ class Ports:
     reviews: Reviews
     questions: Questions
     secrets: Known = none_known
+    pinned: Callable[[], Sequence[str]] = tuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +84,11 @@ class Agents(SubagentSpawner, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
-    """What every request of an input begins with; it is frozen while the input runs (O6)."""
-
-    text: str
-    tools: tuple[ToolDefinition, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an input has come. `known` has the calls of a round that an earlier process left suspended."""
+    """How far an input has come. `known` has the calls of a round that an earlier process left suspended.
+
+    `has_overflowed`: the provider has refused the conversation as too long, and room was made once.
+    """
 
     answer: AssistantTurn | None = None
     call_ids: tuple[ToolCallId, ...] = ()
@@ -102,6 +98,7 @@ class Progress:
     had_effect: bool = False
     known: tuple[SuspendedCall, ...] = ()
     early: Mapping[int, Call] = field(default_factory=dict)
+    has_overflowed: bool = False
 
 
 class TurnLoop:
@@ -135,9 +132,6 @@ class TurnLoop:
         self._suspended = restored.suspended
         # The calls of a suspended answer are counted when its round is done.
         self._signatures = calls_since_warning(restored.turns[:-1] if self._suspended else restored.turns)
-        self._meter = ContextMeter()
-        self._prompt = Prompt(restored.prompt, ())
-        self._prompt_key: PromptKey | None = None
         self._dispatcher = Dispatcher(
             session_id=session_id,
             environment=ports.environment,
@@ -154,7 +148,20 @@ class TurnLoop:
             subagents=agents,
             questions=ports.questions,
         )
-        self._keep_prompt(profile)
+        self.context = ContextKeeper(
+            session_id=session_id,
+            client=ports.client,
+            clock=ports.clock,
+            hub=hub,
+            recorder=ports.recorder,
+            prompts=ports.prompts,
+            environment=ports.environment,
+            history=lambda: self.history,
+            record=self.record,
+            plan=lambda: self.plan,
+            pinned=ports.pinned,
+            restored=restored,
+        )
 
     @property
     def usage(self) -> Usage:
@@ -163,11 +170,6 @@ class TurnLoop:
     @property
     def environment(self) -> ExecutionEnvironment:
         return self._ports.environment
-
-    @property
-    def prompt(self) -> str:
-        """The system prompt of its requests, "" before the first."""
-        return self._prompt.text
 
     @property
     def plan(self) -> PlanChanged | None:
@@ -187,12 +189,6 @@ class TurnLoop:
         self._signatures = calls_since_warning(turns)
         self._dispatcher.plan = plan
 
-    def _keep_prompt(self, profile: ProviderProfile) -> None:
-        """The restored prompt was made for this profile: the next request sends the same bytes."""
-        if self._prompt.text:
-            self._prompt_key = self._key(profile)
-            self._prompt = replace(self._prompt, tools=profile.registry.definitions())
-
     def take_notices(self) -> None:
         """What others have for the model goes into the history (verdicts on hunks)."""
         for text in self._ports.notices.take():
@@ -211,20 +207,22 @@ class TurnLoop:
             await self._agents.end_all()
 
     async def _work_off(self, profile: ProviderProfile) -> Finish:
+        is_new = self._suspended is None
         progress = self._begun(profile)
-        prompt: Prompt | None = None
+        prefix: Prefix | None = None
         while True:
             config = self._config()
             match next_step(self._position(progress), config):
                 case CallModel():
                     if stopped := await self._stopped_at_limit(config):
                         return stopped
-                    prompt = prompt or await self._prepare_prompt(profile)
+                    prefix = prefix or await self.context.begin(profile, config, is_new=is_new)
                     # A stop is noticed here and not earlier: calls of the last answer get their results first.
                     await checkpoint_if_cancelled()
                     self.take_notices()
                     self._inject_steers()
-                    progress = await self._call_model(profile, config, prompt, progress)
+                    await self._make_room(profile, config)
+                    progress = await self._call_model(profile, config, prefix, progress)
                 case RunTools(calls):
                     progress = await self._run_tools(profile, config, calls, progress)
                     self._detect_loop(config)
@@ -296,30 +294,57 @@ class TurnLoop:
 
     # --- the model
 
+    async def _make_room(self, profile: ProviderProfile, config: SessionConfig) -> None:
+        usage = await self.context.make_room(profile, config)
+        if usage is not None:
+            self._report_usage(profile, config, usage)
+
+    async def compact(self, profile: ProviderProfile) -> Finish:
+        """Does what the user has asked for while nothing runs (L13)."""
+        await checkpoint_if_cancelled()
+        await self._make_room(profile, self._config())
+        return Finish("completed")
+
     async def _call_model(
-        self, profile: ProviderProfile, config: SessionConfig, prompt: Prompt, progress: Progress
+        self, profile: ProviderProfile, config: SessionConfig, prefix: Prefix, progress: Progress
     ) -> Progress:
-        sent_chars = self._sent_chars(prompt)
-        self._check_context(profile, sent_chars)
         request = Request(
             model=profile.model,
-            messages=self.history.messages(prompt.text),
+            messages=self.history.messages(prefix.text),
             provider=profile.id,
-            tools=prompt.tools,
+            tools=prefix.tools,
             reasoning_effort=config.reasoning_effort if profile.supports_reasoning else None,
             provider_options=profile.provider_options,
             cache_key=self._session_id,
         )
+        sent = self.context.sending(profile, config)
         early = EarlyCalls(self._dispatcher, profile, config, self._ports.environment)
-        turn, answer, finish = await early.beside(
-            self._model.ask(request, config.retry, streaming=profile.supports_streaming, on_call=early.offer)
-        )
-        self._meter.observe(sent_chars, finish.usage.input_tokens)
-        self._report_usage(profile, prompt, finish.usage)
+        try:
+            turn, answer, finish = await early.beside(
+                self._model.ask(
+                    request, config.retry, streaming=profile.supports_streaming, on_call=early.offer
+                )
+            )
+        except ContextLengthError:
+            if progress.has_overflowed:
+                raise
+            usage = await self.context.make_room_for_refused(profile, config)
+            if usage is None:
+                raise
+            self._report_usage(profile, config, usage)
+            return await self._call_model(profile, config, prefix, replace(progress, has_overflowed=True))
+        self.context.observe(sent, finish.usage, config)
+        self._report_usage(profile, config, finish.usage)
         for message in (*finish.warnings, cut_message(finish.finish_reason)):
             if message:
                 self._hub.emit(Warning(message, finish.finish_reason.kind))
-        return replace(progress, answer=turn, call_ids=answer.event_ids, early=early.started)
+        return replace(
+            progress,
+            answer=turn,
+            call_ids=answer.event_ids,
+            early=early.started,
+            has_overflowed=False,
+        )
 
     # --- tools
 
@@ -391,36 +416,22 @@ class TurnLoop:
             self.record(SteeringTurn(steer.text, self._ports.clock.now(), images=steer.images))
             self._hub.emit(SteeringInjected(steer.id, steer.text))
 
-    def _report_usage(self, profile: ProviderProfile, prompt: Prompt, usage: Usage) -> None:
+    def _report_usage(self, profile: ProviderProfile, config: SessionConfig, usage: Usage) -> None:
         cost_usd, spending = profile.cost_usd(usage), self._shared.spending
         spending.add(usage, cost_usd)
-        tokens = self._meter.estimate_tokens(self._sent_chars(prompt))
-        window_tokens = profile.context_window_tokens
-        self._hub.emit(UsageReport(usage, spending.usage, tokens, window_tokens, cost_usd, spending.cost_usd))
-
-    def _check_context(self, profile: ProviderProfile, chars: int) -> None:
-        tokens = self._meter.estimate_tokens(chars)
-        if message := self._meter.maybe_warning(tokens, profile.context_window_tokens):
-            self._hub.emit(Warning(message, "context"))
-
-    def _sent_chars(self, prompt: Prompt) -> int:
-        return self.history.chars + len(prompt.text)
-
-    async def _prepare_prompt(self, profile: ProviderProfile) -> Prompt:
-        """The prompt and tools of the session; new ones only where something they are made of is new (O6)."""
-        key = self._key(profile)
-        if key != self._prompt_key:
-            build = self._ports.prompts.build
-            text = await build(profile, self._ports.environment, self._config().user_instructions)
-            if text != self._prompt.text:
-                self._ports.recorder.prompt(text)
-            self._prompt = Prompt(text, profile.registry.definitions())
-            self._prompt_key = key
-        return self._prompt
-
-    def _key(self, profile: ProviderProfile) -> PromptKey:
-        tools = tuple(map(profile.registry.lookup, profile.registry.names()))
-        return profile.id, profile.model, tools, self._config().user_instructions
+        parts = self.context.measure(config)
+        self._hub.emit(
+            UsageReport(
+                call=usage,
+                total=spending.usage,
+                context_tokens=parts.total,
+                context_window_tokens=profile.context_window_tokens,
+                call_cost_usd=cost_usd,
+                total_cost_usd=spending.cost_usd,
+                context=parts,
+                calibration=self.context.calibration,
+            )
+        )
 
 
 def _calls(parts: Sequence[ToolCallPart], progress: Progress) -> list[Call]:

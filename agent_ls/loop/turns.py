@@ -76,4 +76,21 @@ class SteeringTurn:
     type: Literal["steering"] = "steering"
 
 
-Turn: TypeAlias = UserTurn | AssistantTurn | ToolResultsTurn | SystemTurn | SteeringTurn
+@dataclass(frozen=True, slots=True)
+class CompactionTurn:
+    """From here on the model is sent `content` in place of all turns before, but for the last `kept_turns` (L13).
+
+    Turns of this type are not counted among those. `summary` is the part of `content` that a model wrote, "" for none,
+    `usage` what that cost. The turns before stay in the list: the log, and searches, have the whole conversation.
+    """
+
+    content: str
+    kept_turns: int
+    timestamp: str
+    summary: str = ""
+    usage: Usage = field(default_factory=Usage)
+    compaction_id: str = ""
+    type: Literal["compaction"] = "compaction"
+
+
+Turn: TypeAlias = UserTurn | AssistantTurn | ToolResultsTurn | SystemTurn | SteeringTurn | CompactionTurn

@@ -45,23 +45,21 @@ async def build_system_prompt(
     the user sees.
     """
     facts = await environment_facts(environment, today=today, trusted=trusted)
-    return await rebuild_system_prompt(profile, environment, facts, user_instructions=user_instructions)
+    documents = documents_layer(await project_documents(environment, profile.project_documents))
+    return system_prompt(profile, facts, documents=documents, user_instructions=user_instructions)
 
 
-async def rebuild_system_prompt(
-    profile: ProviderProfile,
-    environment: ExecutionEnvironment,
-    facts: EnvironmentFacts,
-    *,
-    user_instructions: str = "",
+def system_prompt(
+    profile: ProviderProfile, facts: EnvironmentFacts, *, documents: str = "", user_instructions: str = ""
 ) -> str:
-    """The prompt after a change of model, tools, documents or instructions: the facts stay those of the start (O6)."""
-    documents = await project_documents(environment, profile.project_documents)
+    """The prompt, also after a change of model, tools, documents or instructions: the facts stay those of the start
+    (O6). `documents` is the layer of the project's documents.
+    """
     return PromptLayers(
         base=profile.base_prompt,
         environment=environment_block(facts, profile),
         tools=tools_layer(profile.registry),
-        project_documents=documents_layer(documents),
+        project_documents=documents,
         user_instructions=user_layer(user_instructions),
     ).text()
 

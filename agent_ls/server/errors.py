@@ -51,6 +51,8 @@ CODES = MappingProxyType(
         "unknown_terminal": 1015,
         "session_has_hunks": 1016,
         "unknown_question": 1030,
+        "compaction_off": 1040,
+        "nothing_to_compact": 1041,
         # models
         "llm_error": 1100,
         "configuration": 1101,
@@ -92,6 +94,8 @@ KINDS_BY_CLASS = MappingProxyType(
         "UnknownApprovalError": "unknown_approval",
         "UnknownQuestionError": "unknown_question",
         "UnknownTerminalError": "unknown_terminal",
+        "CompactionOffError": "compaction_off",
+        "NothingToCompactError": "nothing_to_compact",
         "StoreError": "app",
         "SessionLockedError": "session_busy",
         "BadSessionError": "bad_session",

@@ -14,6 +14,7 @@ from agent_ls.loop.events import (
     ApprovalResolved,
     AssistantTextEnd,
     AssistantTextStart,
+    Compaction,
     Envelope,
     FileChange,
     PlanChanged,
@@ -41,10 +42,11 @@ from agent_ls.loop.events import (
 )
 from agent_ls.loop.ids import SteerId
 from agent_ls.loop.inbox import Input, Steer
+from agent_ls.loop.prefix import Prefix
 from agent_ls.loop.proposed import Proposed
 from agent_ls.loop.restored import Submitted
 from agent_ls.loop.titles import title_of
-from agent_ls.loop.turns import AssistantTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
+from agent_ls.loop.turns import AssistantTurn, CompactionTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
 from agent_ls.store.agents import StoredAgents
 from agent_ls.store.checkpoints import Checkpoint, checkpoint
 from agent_ls.store.journal import Intent, Review, Standing
@@ -84,6 +86,8 @@ class Fold:
 
     `ends` are those of that turn, without their outputs. `session_grants` and `turn_grants` are ids of rules that the
     user stored. `shown` has the digest of each file that the model has seen, by path.
+    `prompt` is the newest system prompt, `prefix` what it was made of (its text is not in it). `compaction` is one that
+    has begun and not ended.
     `intents` are those of calls that have not ended, `filed` the call and path of the changes that such calls have
     told. `standings` are by path. `notices` are those that the model has not been told. `reviews` are of calls that
     have not ended, by call; `proposed` has their hunks that wait for a verdict.
@@ -96,6 +100,9 @@ class Fold:
     cost_usd: float | None = 0.0
     plan: PlanChanged | None = None
     prompt: str = ""
+    prefix: Prefix = field(default_factory=Prefix)
+    calibration: float = 1.0
+    compaction: Compaction | None = None
     config: dict[str, Any] = field(default_factory=dict)
     provider: str = ""
     model: str = ""
@@ -146,6 +153,10 @@ class Fold:
                 self.round, self.early = early if turn.tool_calls else None, None
             case ToolResultsTurn():
                 self.round = None
+            case CompactionTurn(usage=usage, summary=summary):
+                self.usage = self.usage + usage
+                if self.compaction:
+                    self.compaction = replace(self.compaction, status="done", summary=summary)
             case UserTurn():
                 self.untold_input = turn
             case SteeringTurn(source="user", content=text):
@@ -236,8 +247,11 @@ class Fold:
                     self._end_turn()
             case ProcessingEnd():
                 self._end_turn()
-            case UsageReport(total_cost_usd=cost_usd):
-                self.cost_usd = cost_usd
+            case UsageReport(total_cost_usd=cost_usd, calibration=calibration):
+                self.cost_usd, self.calibration = cost_usd, calibration
+            case Compaction(client_key=key, compaction_id=compaction_id) as compaction:
+                self._answer(key, Submitted(compaction_id=compaction_id))
+                self.compaction = compaction if compaction.status == "started" else None
             case PlanChanged() as plan:
                 self.plan = plan
             case SubagentChanged():

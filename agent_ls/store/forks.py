@@ -15,7 +15,7 @@ from agent_ls.store.errors import UnknownTurnError
 from agent_ls.store.log import record
 
 _LEFT = frozenset(("hunk_state", "queue", "session_end", "title"))
-_KEPT_RECORDS = ("turn", "agentTurn", "prompt", "config")
+_KEPT_RECORDS = ("turn", "agentTurn", "prompt", "prefix", "config")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
 """A session's log: append-only JSON lines, written so that kill -9 at any point leaves a readable file (R3).
 
 The first line is the header. Each other line is an object with one key, its kind: `event` (the codec's bytes),
-`turn`, `prompt`, `partial`, `config`, `intent` (a file is about to be written), `change` (what it held before and
-after that), `ledger` (where the hunks of a file stand), `review` (what a call proposes), `notice` (what the model is to
-be told next). A reader skips kinds that it does not know, and drops a torn last line.
+`turn`, `prompt`, `prefix` (the tools beside it, and what both were made of), `partial`, `config`, `intent` (a file is
+about to be written), `change` (what it held before and after that), `ledger` (where the hunks of a file stand),
+`review` (what a call proposes), `notice` (what the model is to be told next). A reader skips kinds that it does not
+know, and drops a torn last line.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ RecordKind: TypeAlias = Literal[
     "event",
     "turn",
     "prompt",
+    "prefix",
     "partial",
     "config",
     "intent",

@@ -14,7 +14,7 @@ from agent_ls.store.fold import Fold
 from agent_ls.store.journal import intent_from_json, review_from_json, standing_from_json
 from agent_ls.store.log import Header, parse_header
 from agent_ls.store.recorder import LATEST_KINDS
-from agent_ls.store.records import result_from_json, turn_from_json
+from agent_ls.store.records import prefix_from_json, result_from_json, turn_from_json
 
 _EVENT = b'{"event":'
 
@@ -141,3 +141,5 @@ class _Reading:
             self.fold.notices.append(notice)
         elif isinstance(prompt := record.get("prompt"), str):
             self.fold.prompt = prompt
+        elif prefix := record.get("prefix"):
+            self.fold.prefix = prefix_from_json(prefix)

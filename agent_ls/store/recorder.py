@@ -12,11 +12,12 @@ from types import MappingProxyType
 from agent_ls.llm.messages import JsonValue, ToolResultPart
 from agent_ls.loop.emission import output_part
 from agent_ls.loop.events import AssistantTextEnd, Envelope, ProcessingEnd, ReasoningEnd, Title, ToolCallEnd
+from agent_ls.loop.prefix import Prefix
 from agent_ls.loop.turns import Turn
 from agent_ls.store.errors import UnknownOutputError
 from agent_ls.store.journal import Intent, Review, Standing, Written
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, SessionLog, event_record, make_private_folder, record
-from agent_ls.store.records import result_to_json, turn_to_json
+from agent_ls.store.records import prefix_to_json, result_to_json, turn_to_json
 
 LATEST_KINDS = frozenset(("usage", "plan"))
 """Of these events only the newest counts; who comes late is told it without a look through the log."""
@@ -82,6 +83,9 @@ class StoreRecorder:
 
     def prompt(self, system_prompt: str) -> None:
         self._log.append(record("prompt", system_prompt))
+
+    def prefix(self, prefix: Prefix) -> None:
+        self._log.append(record("prefix", prefix_to_json(prefix)))
 
     def partial(self, part_id: str, text: str) -> None:
         """Only what is new since the last time is written: a log grows with what is said, not with its square."""

@@ -27,8 +27,17 @@ from agent_ls.llm.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from agent_ls.llm.requests import FinishReason, Usage
-from agent_ls.loop.turns import AssistantTurn, SteeringTurn, SystemTurn, ToolResultsTurn, Turn, UserTurn
+from agent_ls.llm.requests import FinishReason, ToolDefinition, Usage
+from agent_ls.loop.prefix import Prefix
+from agent_ls.loop.turns import (
+    AssistantTurn,
+    CompactionTurn,
+    SteeringTurn,
+    SystemTurn,
+    ToolResultsTurn,
+    Turn,
+    UserTurn,
+)
 
 Json: TypeAlias = Mapping[str, Any]
 
@@ -46,11 +55,18 @@ def turn_to_json(turn: Turn) -> dict[str, Any]:
             record |= {"content": turn.content, "source": turn.source, "images": images}
         case ToolResultsTurn():
             record |= {"results": [_part_to_json(result) for result in turn.results]}
+        case CompactionTurn():
+            record |= {
+                "content": turn.content,
+                "keptTurns": turn.kept_turns,
+                "summary": turn.summary,
+                "usage": _usage_to_json(turn.usage),
+                "compactionId": turn.compaction_id,
+            }
         case AssistantTurn():
-            usage = turn.usage
             record |= {
                 "parts": [_part_to_json(part) for part in turn.message.parts],
-                "usage": {name: getattr(usage, name) for name in Usage.__slots__},
+                "usage": _usage_to_json(turn.usage),
                 "responseId": turn.response_id,
                 "provider": turn.provider,
                 "model": turn.model,
@@ -71,6 +87,47 @@ def turn_from_json(record: Json) -> Turn | None:
         return _turn(record)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"not a turn: {error!r}") from error
+
+
+def prefix_to_json(prefix: Prefix) -> dict[str, Any]:
+    """Without its text, which is a record of its own."""
+    return {
+        "tools": [
+            {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+            for tool in prefix.tools
+        ],
+        "provider": prefix.provider,
+        "model": prefix.model,
+        "instructions": prefix.instructions,
+        "documents": prefix.documents,
+        "documentsChars": prefix.documents_chars,
+    }
+
+
+def prefix_from_json(record: Json) -> Prefix:
+    """
+    Raises:
+        KeyError, TypeError, ValueError: the record is not whole.
+    """
+    return Prefix(
+        tools=tuple(
+            ToolDefinition(_text(tool["name"]), _text(tool["description"]), tool["parameters"])
+            for tool in record["tools"]
+        ),
+        provider=_text(record["provider"]),
+        model=_text(record["model"]),
+        instructions=_text(record["instructions"]),
+        documents=_text(record["documents"]),
+        documents_chars=int(record["documentsChars"]),
+    )
+
+
+def _usage_to_json(usage: Usage) -> dict[str, Any]:
+    return {name: getattr(usage, name) for name in Usage.__slots__}
+
+
+def _usage(record: Json) -> Usage:
+    return Usage(**{name: record[name] for name in Usage.__slots__ if name in record})
 
 
 def result_to_json(result: ToolResultPart) -> dict[str, Any]:
@@ -97,13 +154,20 @@ def _turn(record: Json) -> Turn | None:
             return SteeringTurn(_text(record["content"]), timestamp, record["source"], _images(record))
         case "tool_results":
             return ToolResultsTurn(tuple(_result(result) for result in record["results"]), timestamp)
+        case "compaction":
+            return CompactionTurn(
+                _text(record["content"]),
+                int(record["keptTurns"]),
+                timestamp,
+                _text(record.get("summary", "")),
+                _usage(record.get("usage", {})),
+                _text(record.get("compactionId", "")),
+            )
         case "assistant":
             parts = tuple(_part(part) for part in record["parts"])
             return AssistantTurn(
                 message=Message(Role.ASSISTANT, tuple(part for part in parts if part)),
-                usage=Usage(
-                    **{name: record["usage"][name] for name in Usage.__slots__ if name in record["usage"]}
-                ),
+                usage=_usage(record["usage"]),
                 response_id=_text(record["responseId"]),
                 provider=_text(record["provider"]),
                 model=_text(record["model"]),

@@ -86,7 +86,8 @@ def recover(
         usage=fold.usage,
         queue=_queue(fold),
         steers=tuple(fold.steers),
-        prompt=fold.prompt,
+        prefix=replace(fold.prefix, text=fold.prompt),
+        calibration=fold.calibration,
         call_ids=call_ids.used,
         answers=dict(fold.answers),
         settlement=settlement,
@@ -172,6 +173,10 @@ def _told(
             yield QuestionAnswered(question.question_id, (), declined=True, decided_by="interrupt")
     for terminal_id in fold.terminals:
         yield TerminalExit(terminal_id, None)
+    if compaction := fold.compaction:
+        words = "Making room was interrupted: agent-ls ended."
+        is_done = compaction.status == "done"  # the turn is there, only its event is not
+        yield compaction if is_done else replace(compaction, status="interrupted", message=words)
 
 
 def _queue(fold: Fold) -> tuple[Input, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.settings import ProviderSettings, Settings, parse_settings
+from agent_ls.app.settings import ContextSettings, ProviderSettings, Settings, parse_settings
 from agent_ls.app.store_errors import STATE_VARIABLE
 from agent_ls.environments.effects import CommandEffect, Effect, PlannedWrite, ReadEffect, WriteEffect
 from agent_ls.llm.client import _CODECS
@@ -29,10 +29,12 @@ HTTP_VARIABLES = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CER
 
 
 @pytest.mark.parametrize(
-    ("first_cell", "model"), [("setting", Settings), ("in a provider", ProviderSettings)], ids=str
+    ("first_cell", "model"),
+    [("setting", Settings), ("in a provider", ProviderSettings), ("in `context`", ContextSettings)],
+    ids=str,
 )
 def test_the_settings_of_the_page_and_their_defaults_are_those_of_the_code(
-    first_cell: str, model: type[Settings] | type[ProviderSettings]
+    first_cell: str, model: type[Settings | ProviderSettings | ContextSettings]
 ) -> None:
     told = {row[0].strip("`"): row[1].strip("`") for row in table(PAGE, first_cell)}
     defaults = model().model_dump(by_alias=True)

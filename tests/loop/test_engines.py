@@ -8,7 +8,6 @@ from hypothesis import given, strategies as st
 from agent_ls.llm.messages import ToolCallPart
 from agent_ls.loop.call_ids import CallIds
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.context import ContextMeter
 from agent_ls.loop.loop_detection import detect_loop, signature
 from agent_ls.loop.reads import MAX_CONTENT_BYTES, MAX_TOTAL_BYTES, ShownFiles
 from agent_ls.loop.truncation import truncate_chars, truncate_lines, truncate_tool_output
@@ -141,33 +140,6 @@ SIGNATURES = [
 def test_a_signature_is_name_and_arguments_whatever_their_spelling(one: str, other: str, same: bool) -> None:
     assert (signature(ToolCallPart("1", "t", one)) == signature(ToolCallPart("2", "t", other))) is same
     assert signature(ToolCallPart("1", "t", one)) != signature(ToolCallPart("1", "u", one))
-
-
-@pytest.mark.req("L12")
-def test_the_estimate_is_a_quarter_of_the_characters_until_a_report_calibrates_it() -> None:
-    meter = ContextMeter()
-    assert meter.estimate_tokens(4000) == 1000
-    meter.observe(4000, 2000)
-    assert meter.estimate_tokens(4000) == 2000
-    meter.observe(4000, 1000)
-    assert meter.estimate_tokens(4000) == 1700
-    meter.observe(4000, 0)
-    meter.observe(0, 10)
-    assert meter.estimate_tokens(4000) == 1700
-
-
-@pytest.mark.parametrize(("divisor", "tokens"), [(1, 4000), (32, 125), (0, 4000), (99, 125)])
-def test_the_divisor_is_settable_within_1_and_32(divisor: int, tokens: int) -> None:
-    assert ContextMeter(divisor).estimate_tokens(4000) == tokens
-
-
-def test_the_warning_comes_once_and_again_after_the_window_has_emptied() -> None:
-    meter = ContextMeter()
-    steps = [(80, ""), (81, "~81%"), (95, ""), (40, ""), (90, "~90%")]
-    for tokens, words in steps:
-        message = meter.maybe_warning(tokens, 100)
-        assert message == (f"Context usage at {words} of context window" if words else "")
-    assert meter.maybe_warning(10, 0) == ""
 
 
 def test_call_ids_are_unique_and_the_providers_own_where_they_can_be() -> None:

@@ -13,10 +13,11 @@ from agent_ls.profiles.create import create_profile
 from agent_ls.profiles.environment_block import EnvironmentFacts, environment_block, environment_facts
 from agent_ls.profiles.family import ModelFacts, base_prompt
 from agent_ls.profiles.git_snapshot import STATUS_COMMAND, GitSnapshot
+from agent_ls.profiles.project_docs import documents_layer, project_documents
 from agent_ls.profiles.system_prompt import (
     PromptLayers,
     build_system_prompt,
-    rebuild_system_prompt,
+    system_prompt,
     tools_layer,
 )
 from agent_ls.tools.registry import ToolRegistry
@@ -89,7 +90,8 @@ async def test_prompt_when_rebuilt_then_the_facts_are_those_of_the_start() -> No
     facts = await environment_facts(environment, today="2026-11-21", trusted=True)
     environment.put("/project/.git/HEAD", "ref: refs/heads/other\n")
     environment.put("/project/AGENTS.md", "New rule.\n")
-    text = await rebuild_system_prompt(create_profile("openai"), environment, facts)
+    documents = documents_layer(await project_documents(environment))
+    text = system_prompt(create_profile("openai"), facts, documents=documents)
     assert "Git branch: main" in text
     assert "New rule." in text
 

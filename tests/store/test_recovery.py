@@ -274,7 +274,7 @@ async def test_a_session_that_ended_well_is_resumed_as_it_was(tmp_path: Path) ->
     assert restored.turns == tuple(story.session.history.turns)
     assert restored.usage == story.session.usage
     assert restored.last_seq == story.session.last_seq
-    assert restored.prompt == "You are a test."
+    assert (restored.prefix.text, restored.prefix.model) == ("You are a test.", "model-1")
     assert (restored.queue, restored.steers, restored.was_closed) == ((), (), True)
     assert restored.settlement == Settlement()
     assert {key: bool(answer.turn_id) for key, answer in restored.answers.items()} == {

@@ -18,6 +18,7 @@ from agent_ls.loop.approval import Approver
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.events import Envelope, RecordedEvent, ToolCallEnd, ToolCallStart
 from agent_ls.loop.ids import SessionId
+from agent_ls.loop.prefix import Prefix
 from agent_ls.loop.restored import Restored
 from agent_ls.loop.seams import Clock, ModelClient, PromptSource, Recorder
 from agent_ls.loop.session import Session
@@ -40,6 +41,7 @@ class MemoryRecorder:
         self.turns: list[Turn] = []
         self.agent_turns: dict[str, list[Turn]] = {}
         self.prompts: list[str] = []
+        self.prefixes: list[Prefix] = []
         self.partials: list[tuple[str, str]] = []
         self.outputs: dict[str, str] = {}
         self.results: dict[str, ToolResultPart] = {}
@@ -61,6 +63,9 @@ class MemoryRecorder:
 
     def prompt(self, system_prompt: str) -> None:
         self.prompts.append(system_prompt)
+
+    def prefix(self, prefix: Prefix) -> None:
+        self.prefixes.append(prefix)
 
     def partial(self, part_id: str, text: str) -> None:
         self.partials.append((part_id, text))

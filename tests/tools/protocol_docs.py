@@ -59,6 +59,7 @@ OBJECTS: Mapping[str, type[Any]] = {
         protocol.EditorSelection,
         protocol.Diagnostic,
         events.Hunk,
+        events.ContextParts,
         events.QueueItem,
         events.PlanItem,
         events.RevertedFile,

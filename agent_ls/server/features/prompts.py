@@ -1,4 +1,4 @@
-"""What the user says to a session: submit, steer, follow up, interrupt."""
+"""What the user says to a session: submit, steer, follow up, interrupt, compact."""
 
 from __future__ import annotations
 
@@ -50,6 +50,12 @@ async def interrupt(context: Context, params: wire.Interrupt) -> wire.Empty:
     return wire.Empty()
 
 
+async def compact(context: Context, params: wire.Compact) -> wire.CompactResult:
+    session = context.live(params.session_id).session
+    wanted = session.compact(params.instructions, client_key=params.client_key)
+    return wire.CompactResult(compaction_id=wanted)
+
+
 async def queue(context: Context, params: wire.Queue) -> wire.Empty:
     change = _queue_change(context, params)
     if not context.live(params.session_id).session.change_queue(change):
@@ -87,4 +93,5 @@ ROUTES = (
     route(wire.FollowUp, follow_up),
     route(wire.Interrupt, interrupt),
     route(wire.Queue, queue),
+    route(wire.Compact, compact),
 )

@@ -108,6 +108,8 @@ from agent_ls.server.protocol.turns import (
     Approve as Approve,
     ApproveResult as ApproveResult,
     CommandReplacement as CommandReplacement,
+    Compact as Compact,
+    CompactResult as CompactResult,
     Configure as Configure,
     ConfigureResult as ConfigureResult,
     Draft as Draft,

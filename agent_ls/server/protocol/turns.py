@@ -105,6 +105,19 @@ class Queue(Params):
     start_now: str | None = None
 
 
+class Compact(Params):
+    """Makes room in the conversation. Before the next model call of a running turn, else at once."""
+
+    method: ClassVar[str] = "agent/compact"
+    session_id: str
+    client_key: str
+    instructions: str = ""
+
+
+class CompactResult(Wire):
+    compaction_id: str
+
+
 class Abort(Params):
     """Ends the session (CLOSED). It can be resumed by agent/subscribe."""
 

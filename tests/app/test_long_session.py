@@ -1,0 +1,61 @@
+"""A long session: what a round costs us does not grow with it (L12). Calls are counted, not time."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from agent_ls.llm.requests import Request
+from agent_ls.llm.stream import StreamEvent
+from tests.support.fake_provider import FakeProvider, Piece, text, tool_call
+from tests.support.workbench import running
+
+ROUNDS, SHARE = 300, 20
+GROWTH = 1.2
+
+
+class Counting(FakeProvider):
+    """Counts the calls of Python functions on the event loop from the end of an answer to the next request."""
+
+    def __init__(self, script: list[Piece]) -> None:
+        super().__init__(script)
+        self.calls: list[int] = []
+        self._count = 0
+
+    async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
+        sys.setprofile(None)
+        self.calls.append(self._count)
+        async for event in super().stream(request):
+            yield event
+        self._count = 0
+        sys.setprofile(self._called)
+
+    def _called(self, frame: FrameType, event: str, argument: Any) -> None:
+        self._count += event in ("call", "c_call")
+
+
+def _read(number: int) -> Piece:
+    arguments = {"file_path": "a.txt", "offset": 1 + number}
+    return tool_call("read_file", json.dumps(arguments), f"c{number}")
+
+
+@pytest.mark.req("L12", "L5")
+async def test_a_round_late_in_a_session_takes_as_many_steps_as_an_early_one(tmp_path: Path) -> None:
+    model = Counting([*map(_read, range(ROUNDS)), text("Done.")])
+    async with running(tmp_path, model=model) as bench:
+        (bench.folder / "a.txt").write_text("line\n" * (ROUNDS + 10))
+        talk = await bench.talk("full")
+        try:
+            await talk.say("go")
+        finally:
+            sys.setprofile(None)
+    assert len(model.calls) == ROUNDS + 1
+    early, late = statistics.median(model.calls[5 : 5 + SHARE]), statistics.median(model.calls[-SHARE:])
+    assert 100 < late < early * GROWTH

@@ -1,0 +1,149 @@
+"""A stop at every await point of a real session: parallel tools, a command, files, the log (L16, R2).
+
+Whatever was in flight, each call has one result, the conversation is one that a provider accepts, and no task,
+process, file descriptor or lock is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import pytest
+
+from agent_ls.loop.events import ProcessingEnd, SessionEnd, ToolCallEnd, ToolCallStart
+from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn
+from tests.support.fake_provider import Piece, problem_of, reasoning, text, tool_call
+from tests.support.processes import eventually, new_token, processes_with, zombies_of_ours
+from tests.support.steps import Steps, counted_steps
+from tests.support.workbench import DEADLINE_S, Talk, running
+
+SEED, SHARE = 6, 10  # points of each kind of stop; the sweep takes all
+IDLE_STEPS = 150
+"""Await points from a stop to IDLE while no command runs: what is left is to write it down."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """`how` is done to the talk; `lives`: the session takes another message afterwards."""
+
+    name: str
+    how: Callable[[Talk], object]
+    lives: bool
+
+
+STOPS = (
+    Stop("interrupt", lambda talk: talk.live.session.interrupt(), lives=True),
+    Stop("abort", lambda talk: talk.live.session.abort(), lives=False),
+)
+
+
+def script(token: str) -> list[list[Piece]]:
+    command = {"command": f"echo half; sleep 0.02; echo {token} >/dev/null"}
+    server = {"command": f"echo {token} up; sleep 60", "background": True}
+    return [
+        [
+            reasoning("First ", "this."),
+            text("I ", "look."),
+            tool_call("read_file", json.dumps({"file_path": "a.txt"}), "c1"),
+            tool_call("grep", json.dumps({"pattern": "two"}), "c2"),
+            tool_call("read_file", json.dumps({"file_path": "missing.txt"}), "c3"),
+            tool_call("shell", json.dumps(command), "c4"),
+            tool_call("write_file", json.dumps({"file_path": "b.txt", "content": "b\n"}), "c5"),
+        ],
+        [tool_call("shell", json.dumps(server), "c6"), tool_call("glob", '{"pattern": "*.txt"}', "c7")],
+        [text("Done.")],
+    ]
+
+
+def prepare(root: Path) -> None:
+    (root / "project").mkdir(parents=True)
+    (root / "project" / "a.txt").write_text("one\ntwo\n")
+
+
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+async def played(root: Path, at: int, stop: Stop) -> Steps:
+    """Stops at the await point `at` (0: not at all) and checks what must hold then."""
+    token = new_token()
+    prepare(root)
+    tasks, files = len(asyncio.all_tasks()), open_files()
+    idle_at: list[int] = []
+    with counted_steps() as steps:
+        async with running(root, script(token)) as bench:
+            talk = await bench.talk("full")
+            steps.arm(at, lambda: stop.how(talk))
+            with anyio.fail_after(DEADLINE_S), talk.live.session.subscribe() as events:
+                talk.live.session.submit("go")
+                async for item in events:
+                    if isinstance(item.envelope.event, ProcessingEnd):
+                        break
+            idle_at.append(steps.count)
+            steps.disarm()
+            check(talk)
+            if at and stop.lives:
+                assert talk.live.session.state == "IDLE"
+                await talk.say("and now?")
+                assert problem_of(bench.model.requests[-1].messages) == ""
+            elif at:
+                await talk.live.ended.wait()
+                assert isinstance(talk.envelopes[-1].event, SessionEnd)
+            assert bench.model.open_streams == 0
+        ran = any(
+            end.exit_code is not None or end.error_kind == "interrupted" for end in talk.of(ToolCallEnd)
+        )
+        if at and not ran:
+            assert idle_at[0] - at < IDLE_STEPS
+    await eventually(lambda: not processes_with(token))
+    await eventually(lambda: not zombies_of_ours())
+    assert len(asyncio.all_tasks()) == tasks
+    assert open_files() <= files
+    async with running(root, state=root / "state") as bench:  # its lock is free, its log whole
+        again = await bench.reopen(talk.session_id)
+        check(again)
+        await again.say("still there?")
+        assert problem_of(bench.model.requests[-1].messages) == ""
+    return steps
+
+
+def check(talk: Talk) -> None:
+    starts = [event.call_id for event in talk.of(ToolCallStart)]
+    ends = [event.call_id for event in talk.of(ToolCallEnd)]
+    assert sorted(starts) == sorted(ends) and len(set(starts)) == len(starts)
+    turns = talk.live.session.history.turns
+    asked = [call.id for turn in turns if isinstance(turn, AssistantTurn) for call in turn.tool_calls]
+    given = [
+        part.tool_call_id for turn in turns if isinstance(turn, ToolResultsTurn) for part in turn.results
+    ]
+    assert asked == given and len(starts) == len(asked)
+    assert problem_of(talk.live.session.history.messages("p")) == ""
+
+
+def points(steps: int, seed: int) -> list[int]:
+    if os.environ.get("AGENT_LS_SWEEPS") == "whole":
+        return list(range(1, steps + 1))
+    return sorted(random.Random(seed).sample(range(1, steps + 1), SHARE))
+
+
+@pytest.mark.req("L16", "R2", "L8")
+@pytest.mark.sweep
+@pytest.mark.timeout(1800 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 120)
+@pytest.mark.parametrize("stop", STOPS, ids=lambda stop: stop.name)
+async def test_a_stop_at_any_await_point_leaves_nothing_open(stop: Stop, tmp_path: Path) -> None:
+    whole = await played(tmp_path / "whole", 0, stop)
+    await played(tmp_path / "again", 0, stop)  # what a process opens once is open now
+    assert whole.count > 100
+    for at in points(whole.count, SEED + STOPS.index(stop)):
+        try:
+            await played(tmp_path / str(at), at, stop)
+        except BaseException as error:
+            error.add_note(f"stopped at await point {at} of about {whole.count}")
+            raise

@@ -1,0 +1,182 @@
+"""What a compaction takes out, keeps and says, as tables; and that a history follows from its turns alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from agent_ls.llm.messages import Message, Role, TextPart, ToolCallPart, ToolResultPart
+from agent_ls.llm.requests import FinishReason, Usage
+from agent_ls.loop.compaction import ITEM_CAPS, content, cut, plan_text, transcript
+from agent_ls.loop.config import ContextConfig
+from agent_ls.loop.events import PlanChanged, PlanItem
+from agent_ls.loop.history import History
+from agent_ls.loop.turns import AssistantTurn, CompactionTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
+from tests.support.fake_provider import problem_of
+
+SPARE = 0.5
+
+
+def _answer(words: str = "", *calls: str) -> AssistantTurn:
+    parts = (
+        *((TextPart(words),) if words else ()),
+        *(ToolCallPart(id_, "look", f'{{"at": "{id_}"}}') for id_ in calls),
+    )
+    return AssistantTurn(Message(Role.ASSISTANT, parts), Usage(), "r", "p", "m", FinishReason("stop"), "t")
+
+
+def _results(*ids: str, words: str = "seen") -> ToolResultsTurn:
+    return ToolResultsTurn(tuple(ToolResultPart(id_, "look", f"{words} {id_}") for id_ in ids), "t")
+
+
+def _turns(shape: str) -> list[Turn]:
+    """`u` a user, `c` an answer with a call, `r` its result, `a` an answer of words, `s` a steer."""
+    made: list[Turn] = []
+    for number, kind in enumerate(shape):
+        if kind == "r":
+            made.append(_results(f"k{number - 1}"))
+            continue
+        one: dict[str, Turn] = {
+            "u": UserTurn(f"wish {number}", "t"),
+            "c": _answer("", f"k{number}"),
+            "a": _answer(f"words {number}"),
+            "s": SteeringTurn(f"steer {number}", "t"),
+        }
+        made.append(one[kind])
+    return made
+
+
+# shape, settings, how many of the turns stay (None: nothing is done)
+CUTS: list[tuple[str, dict[str, Any], int | None]] = [
+    ("ua", {}, None),
+    ("uauauaua", {}, None),
+    ("uauauauau", {}, 8),
+    ("ucrcrcrcra", {}, 9),  # the eighth from the end is a result: its call stays too
+    ("uucrcrcrcrcra", {"keep_messages": 10}, 9),  # an eleventh would be one too many
+    ("ucrcrcrcrcra", {"keep_messages": 6}, 7),
+    ("uauauauauauauauaua", {"keep_messages": 6}, 6),
+    ("uauauauauauauauaua", {"strategy": "full"}, None),
+    ("uauauauauauauauaua", {"strategy": "slidingWindow", "window_messages": 10}, 10),
+    ("uauauauauauauauaua", {"strategy": "slidingWindow", "window_messages": 40}, 9),
+    ("ucrcrcrcrcrcrcrcra", {"strategy": "slidingWindow", "window_messages": 12}, 11),
+    ("uauauauauauauauaua", {"strategy": "dropOldest"}, 8),
+    ("uauaua", {"strategy": "dropOldest"}, None),
+]
+
+
+@pytest.mark.req("L13", "L14")
+@pytest.mark.parametrize(("shape", "settings", "kept"), CUTS)
+def test_a_cut_keeps_the_tail_that_the_settings_say(
+    shape: str, settings: dict[str, Any], kept: int | None
+) -> None:
+    turns = _turns(shape)
+    found = cut(History(turns), ContextConfig(**settings), SPARE)
+    assert (found.kept if found else None) == kept
+    if found:
+        assert found.removed == tuple(turns[: len(turns) - found.kept])
+
+
+@pytest.mark.req("L13", "L14")
+@given(
+    shape=st.lists(st.sampled_from(["u", "a", "cr", "s", "crcr"]), max_size=40).map("".join),
+    strategy=st.sampled_from(["summarize", "slidingWindow", "dropOldest"]),
+    keep=st.integers(6, 10),
+    spare=st.floats(-1, 2),
+)
+def test_a_cut_never_parts_a_call_from_its_result_and_keeps_six_at_least(
+    shape: str, strategy: Any, keep: int, spare: float
+) -> None:
+    history = History(_turns(shape))
+    config = ContextConfig(strategy=strategy, keep_messages=keep, window_messages=10)
+    found = cut(history, config, spare)
+    if found is None:
+        return
+    assert found.removed and found.kept >= 6
+    if strategy == "summarize":
+        assert found.kept <= 10
+    history.append(CompactionTurn("before", found.kept, "t"))
+    messages = history.messages("")
+    assert messages[0].text == "before"
+    assert problem_of(messages) == ""
+    assert len(messages) == found.kept + 1
+
+
+@pytest.mark.req("L13", "L14")
+def test_a_compacted_history_sends_the_summary_and_the_tail_and_keeps_all_turns() -> None:
+    turns = _turns("ucracracra")
+    history = History(turns)
+    in_flight = history.messages("p")
+    history.append(CompactionTurn("It was so.", 3, "t"))
+    assert [m.text for m in history.messages("p")[:2]] == ["p", "It was so."]
+    assert history.messages("p")[2:] == in_flight[-3:]
+    assert in_flight == History(turns).messages("p")  # a request in flight holds a snapshot
+    assert list(history.turns[:-1]) == turns and list(history.visible) == turns[-3:]
+    assert (history.chars, history.tool_chars) == (10 + 16 + 7 + 7, 7)  # summary, call, result, words
+    assert history.model_calls == 6
+    assert History(history.turns).messages("p") == history.messages("p")
+    assert History(history.turns[:-1]).messages("p") == in_flight  # taken back before it
+
+
+def test_a_second_compaction_stands_in_place_of_the_first() -> None:
+    history = History([*_turns("uauaua"), CompactionTurn("one", 2, "t"), *_turns("uaua")])
+    history.append(CompactionTurn("two", 3, "t"))
+    assert [message.text for message in history.messages("")] == ["two", "words 1", "wish 2", "words 3"]
+
+
+@pytest.mark.req("L13")
+def test_the_background_has_frame_summary_users_words_plan_and_pins() -> None:
+    turns = [*_turns("uasa"), UserTurn("never touch the vendor folder", "t"), *_turns("crcrcr")]
+    history = History(turns)
+    plan = PlanChanged(
+        "why", (PlanItem("look", "done"), PlanItem("mend", "active"), PlanItem("test", "pending"))
+    )
+    told = content(
+        history, turns[:5], summary="All went well.", plan=plan, pinned=("# Open\n- a.py: line 3",)
+    )
+    assert told.startswith("[Background from agent-ls, not a request:")
+    places = [
+        told.index(words)
+        for words in (
+            "search_history",
+            "# Summary\nAll went well.",
+            "- wish 0",
+            "- steer 2",
+            "- never touch the vendor folder",
+            "# The plan\nwhy\n- [x] look\n- [>] mend\n- [ ] test",
+            "# Open\n- a.py: line 3",
+        )
+    ]
+    assert places == sorted(places)
+
+
+@pytest.mark.req("L13")
+def test_what_the_user_said_before_an_earlier_compaction_is_still_told() -> None:
+    history = History(
+        [UserTurn("use tabs", "t"), *_turns("auauaua"), CompactionTurn("one", 2, "t"), *_turns("uaua")]
+    )
+    told = content(history, history.visible[:4], summary="", plan=None, pinned=())
+    assert "- use tabs" in told
+
+
+def test_of_many_long_wishes_the_first_and_the_newest_are_told() -> None:
+    turns: list[Turn] = [UserTurn(f"wish {number} " + "x" * 3000, "t") for number in range(40)]
+    told = content(History(turns), turns, summary="", plan=None, pinned=())
+    assert "- wish 0 " in told and "- wish 39 " in told and "- wish 5 " not in told
+    assert "more ...]" in told and len(told) < 15_000
+
+
+@pytest.mark.req("L13")
+@pytest.mark.parametrize("max_chars", [200_000, 20_000, 4_000])
+def test_a_transcript_fits_and_begins_with_the_summary_before(max_chars: int) -> None:
+    turns = [*_turns("u"), _answer("Looking.", "k1"), _results("k1", words="w" * 50_000), *_turns("au" * 50)]
+    told = transcript(turns, CompactionTurn("framed", 2, "t", "What was before."), max_chars)
+    assert len(told) <= max_chars + 100
+    assert told.startswith("# Summary of what came before\nWhat was before.")
+    assert "# User\nwish 0" in told
+    assert "w" * (ITEM_CAPS[0] // 2) not in told
+
+
+def test_a_plan_without_a_reason_is_its_items() -> None:
+    assert plan_text(PlanChanged("", (PlanItem("a", "pending"),))) == "- [ ] a"

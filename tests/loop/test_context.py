@@ -1,0 +1,84 @@
+"""The meter of the context window: estimated, calibrated, by category, with one warning (000 section 5.5)."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.llm.messages import Message, Role, TextPart, ToolCallPart, ToolResultPart
+from agent_ls.llm.requests import FinishReason, Usage
+from agent_ls.loop.context import ContextMeter
+from agent_ls.loop.events import ContextParts
+from agent_ls.loop.history import History
+from agent_ls.loop.prefix import Prefix
+from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn, UserTurn
+
+
+@pytest.mark.req("L12")
+def test_the_estimate_is_a_quarter_of_the_characters_until_a_report_calibrates_it() -> None:
+    meter = ContextMeter()
+    assert _measured(meter).total == 1000
+    meter.observe(_measured(meter), 2000, 4)
+    assert _measured(meter).total == 2000
+    meter.observe(_measured(meter), 1000, 4)
+    assert _measured(meter).total == 1700
+    assert meter.calibration == 1.7
+    meter.observe(_measured(meter), 0, 4)
+    meter.observe(ContextParts(), 10, 4)
+    assert _measured(meter).total == 1700
+
+
+def test_the_estimate_of_a_resumed_session_goes_on_from_its_calibration() -> None:
+    meter = ContextMeter(1.7)
+    assert _measured(meter).total == 1700
+    meter.observe(_measured(meter), 1000, 4)  # one report among others, not the first
+    assert _measured(meter).total == 1490
+
+
+@pytest.mark.req("L12")
+def test_the_meter_tells_what_the_window_is_filled_with() -> None:
+    call = ToolCallPart("1", "look", '{"a": 12345}')
+    history = History(
+        [
+            UserTurn("u" * 400, "t"),
+            AssistantTurn(
+                Message(Role.ASSISTANT, (TextPart("a" * 184), call)),
+                Usage(),
+                "",
+                "",
+                "",
+                FinishReason("stop"),
+                "t",
+            ),
+            ToolResultsTurn((ToolResultPart("1", "look", "r" * 800),), "t"),
+        ]
+    )
+    prefix = Prefix("s" * 1600, documents_chars=600, tools_chars=200)
+    assert ContextMeter().measure(prefix, history, 4) == ContextParts(
+        system=250, tools=50, documents=150, history=150, tool_output=200
+    )
+
+
+def _measured(meter: ContextMeter, divisor: int = 4) -> ContextParts:
+    return meter.measure(Prefix("p" * 4000), History(), divisor)
+
+
+@pytest.mark.parametrize(("divisor", "tokens"), [(1, 4000), (32, 125), (0, 4000), (99, 125)])
+def test_the_divisor_is_settable_within_1_and_32(divisor: int, tokens: int) -> None:
+    assert _measured(ContextMeter(), divisor).total == tokens
+
+
+def test_the_warning_comes_once_and_again_after_the_window_has_emptied() -> None:
+    meter = ContextMeter()
+    steps = [(80, ""), (81, "~81%"), (95, ""), (40, ""), (90, "~90%")]
+    for tokens, words in steps:
+        message = meter.maybe_warning(tokens, 100)
+        assert message == (f"Context usage at {words} of context window" if words else "")
+    assert meter.maybe_warning(10, 0) == ""
+
+
+@pytest.mark.req("L12")
+@pytest.mark.parametrize(("reported", "tokens"), [(1, 250), (10_000_000, 8000)])
+def test_a_report_that_no_text_can_come_to_is_not_believed(reported: int, tokens: int) -> None:
+    meter = ContextMeter()
+    meter.observe(_measured(meter), reported, 4)
+    assert _measured(meter).total == tokens
