@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
+from agent_ls.environments.local.environ import EnvRules
 from agent_ls.llm.endpoint import ProviderSettings as EndpointSettings
 from agent_ls.loop.config import KEEP_MAX, KEEP_MIN, ContextConfig
 
@@ -92,6 +93,19 @@ class ContextSettings(_Section):
         return ContextConfig(**dict(self))
 
 
+class CommandEnvironmentSettings(_Section):
+    """Which variables a command gets (X5): what it inherits, patterns of names beside those that are denied anyway, and
+    names that are always given. Keys of providers are given to none.
+    """
+
+    inherit: Literal["filtered", "all", "none", "core", "minimal"] = "filtered"
+    deny: list[str] = Field(default_factory=list)
+    keep: list[str] = Field(default_factory=list)
+
+    def rules(self) -> EnvRules:
+        return EnvRules(self.inherit, tuple(self.deny), tuple(self.keep))
+
+
 class Settings(_Section):
     """`provider` and `model` "" leave the choice to the first key found; times are milliseconds, 0 limits: none."""
 
@@ -109,10 +123,14 @@ class Settings(_Section):
     sessions: SessionSettings = SessionSettings()
     limits: LimitSettings = LimitSettings()
     context: ContextSettings = ContextSettings()
+    command_environment: CommandEnvironmentSettings = CommandEnvironmentSettings()
     providers: dict[str, ProviderSettings] = Field(default_factory=dict)
     record: bool = False
     diagnostics_wait_ms: int = Field(default=1_500, ge=0, le=60_000)
     walkthrough_pause_ms: int = Field(default=25, ge=0, le=1000)
+
+
+_SECTIONS = (EditSettings, SessionSettings, ContextSettings, CommandEnvironmentSettings)
 
 
 def parse_settings(raw: Mapping[str, Any]) -> tuple[Settings, list[str]]:
@@ -142,6 +160,7 @@ def _like(name: str) -> str:
             SessionSettings,
             LimitSettings,
             ContextSettings,
+            CommandEnvironmentSettings,
             ProviderSettings,
         )
         for field in section.model_fields

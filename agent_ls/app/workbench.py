@@ -318,7 +318,10 @@ class Workbench:
         return live
 
     def _local(self, folder: str) -> ExecutionEnvironment:
-        return self._environment or LocalEnvironment(folder, environ=self.models.child_environ)
+        if self._environment:
+            return self._environment
+        rules = self.settings.command_environment.rules()
+        return LocalEnvironment(folder, environ=self.models.child_environ, env_policy=rules)
 
     def _files(self, local: ExecutionEnvironment) -> ExecutionEnvironment:
         return EditorEnvironment(local, self._host) if self._host else local

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_ls.environments.local.environ import EnvPolicy
+from agent_ls.environments.local.environ import EnvPolicy, EnvRules
 from agent_ls.environments.local.environment import LocalEnvironment
 
-__all__ = ["EnvPolicy", "LocalEnvironment"]
+__all__ = ["EnvPolicy", "EnvRules", "LocalEnvironment"]

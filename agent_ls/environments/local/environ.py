@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
-EnvPolicy: TypeAlias = Literal["filtered", "all", "none", "core"]
-"""`filtered`: all but the denied (the default); `core`: only the names always kept; `all`: secrets included."""
+EnvPolicy: TypeAlias = Literal["filtered", "all", "none", "core", "minimal"]
+"""`filtered`: all but the denied (the default); `core`: only the names always kept; `minimal`: only the nine of 004
+section 6.4; `all`: secrets included."""
 
 DENIED_PATTERNS = ("*_API_KEY", "*_SECRET", "*_TOKEN", "*_PASSWORD", "*_CREDENTIAL")
 
@@ -22,14 +24,41 @@ KEPT_NAMES = frozenset(
 """Always given. From the second line on: where a language's tools and packages are; builds find nothing without."""
 
 
+MINIMAL_NAMES = frozenset("PATH HOME USER LANG LC_ALL TERM SHELL TMPDIR TZ".split())  # 004 section 6.4
+
 MIN_SECRET_CHARS = 8
 
 
+@dataclass(frozen=True, slots=True)
+class EnvRules:
+    """`denied` are patterns of names beside DENIED_PATTERNS, `kept` names that are always given; both in any case."""
+
+    policy: EnvPolicy = "filtered"
+    denied: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+    def passes(self, name: str) -> bool:
+        if _fits(name, self.kept):
+            return True
+        match self.policy:
+            case "all" | "none":
+                return self.policy == "all" and not _fits(name, self.denied)
+            case "core" | "minimal":
+                return name in (KEPT_NAMES if self.policy == "core" else MINIMAL_NAMES)
+            case "filtered":
+                return (name in KEPT_NAMES or not _fits(name, DENIED_PATTERNS)) and not _fits(
+                    name, self.denied
+                )
+
+
 def child_environ(
-    environ: Mapping[str, str], policy: EnvPolicy = "filtered", added: Mapping[str, str] | None = None
+    environ: Mapping[str, str],
+    rules: EnvRules | EnvPolicy = "filtered",
+    added: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """The variables of a child process: those of `environ` that `policy` lets through, then `added` as given."""
-    return {name: value for name, value in environ.items() if _passes(name, policy)} | dict(added or {})
+    """The variables of a child process: those of `environ` that `rules` let through, then `added` as given."""
+    rules = rules if isinstance(rules, EnvRules) else EnvRules(rules)
+    return {name: value for name, value in environ.items() if rules.passes(name)} | dict(added or {})
 
 
 def without_secrets(environ: Mapping[str, str], secrets: Collection[str]) -> dict[str, str]:
@@ -44,9 +73,5 @@ def _holds(value: str, secret: str) -> bool:
     return secret in value if len(secret) >= MIN_SECRET_CHARS else secret == value
 
 
-def _passes(name: str, policy: EnvPolicy) -> bool:
-    if policy in ("all", "none"):
-        return policy == "all"
-    if name in KEPT_NAMES or policy == "core":
-        return name in KEPT_NAMES
-    return not any(fnmatchcase(name.upper(), pattern) for pattern in DENIED_PATTERNS)
+def _fits(name: str, patterns: Collection[str]) -> bool:
+    return any(fnmatchcase(name.upper(), pattern.upper()) for pattern in patterns)

@@ -24,7 +24,7 @@ from agent_ls.environments.base import (
     ProcessInfo,
 )
 from agent_ls.environments.local.commit import commit
-from agent_ls.environments.local.environ import EnvPolicy
+from agent_ls.environments.local.environ import EnvPolicy, EnvRules
 from agent_ls.environments.local.files import list_folder, read_file
 from agent_ls.environments.local.processes import TERMINATE_GRACE_MS, LocalProcesses
 from agent_ls.environments.local.search import LocalSearch
@@ -43,7 +43,7 @@ class LocalEnvironment:
         self,
         working_directory: str,
         *,
-        env_policy: EnvPolicy = "filtered",
+        env_policy: EnvRules | EnvPolicy = "filtered",
         environ: Mapping[str, str] | None = None,
         terminate_grace_ms: int = TERMINATE_GRACE_MS,
         ripgrep: str | None = None,

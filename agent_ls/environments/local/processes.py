@@ -29,7 +29,7 @@ from agent_ls.environments.errors import (
     UnsupportedError,
 )
 from agent_ls.environments.local import process_tree
-from agent_ls.environments.local.environ import EnvPolicy, child_environ
+from agent_ls.environments.local.environ import EnvPolicy, EnvRules, child_environ
 from agent_ls.environments.local.output import BackgroundOutput, CommandOutput
 from agent_ls.environments.local.pipes import Pipe, Readers, drain, new_pipe
 from agent_ls.environments.local.process_tree import MARK_VARIABLE, Root
@@ -77,9 +77,11 @@ class _Background:
 class LocalProcesses:
     """The commands of one environment."""
 
-    def __init__(self, environ: Mapping[str, str], env_policy: EnvPolicy, terminate_grace_ms: int) -> None:
+    def __init__(
+        self, environ: Mapping[str, str], env_policy: EnvRules | EnvPolicy, terminate_grace_ms: int
+    ) -> None:
         self._environ = environ
-        self._env_policy: EnvPolicy = env_policy
+        self._env_policy: EnvRules | EnvPolicy = env_policy
         self._grace_seconds = terminate_grace_ms / 1000
         self._id = uuid.uuid4().hex
         self._started = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_ls.environments.local import EnvPolicy
+from agent_ls.environments.local import EnvPolicy, EnvRules
 from agent_ls.environments.local.environ import child_environ
 
 pytestmark = pytest.mark.req("X5")
@@ -22,13 +22,28 @@ ALL = {name: f"value of {name}" for name in HARMLESS + OTHERS + SECRETS}
         ("all", set(ALL)),
         ("core", set(HARMLESS)),
         ("none", set()),
+        ("minimal", {"PATH", "HOME", "USER", "LANG", "TERM", "SHELL", "TMPDIR"}),
     ],
 )
 def test_a_policy_lets_its_names_through(policy: EnvPolicy, names: set[str]) -> None:
     assert child_environ(ALL, policy) == {name: ALL[name] for name in names}
 
 
-@pytest.mark.parametrize("policy", ["filtered", "all", "core", "none"])
+@pytest.mark.parametrize(
+    ("rules", "names"),
+    [
+        (EnvRules(denied=("editor", "GO*")), {*HARMLESS, *OTHERS} - {"EDITOR", "GOPATH"}),
+        (EnvRules("all", denied=("*_api_key",)), set(ALL) - {"OPENAI_API_KEY", "_API_KEY"}),
+        (EnvRules("none", kept=("path", "AWS_SECRET")), {"PATH", "AWS_SECRET"}),
+        (EnvRules("core", kept=("EDIT*",)), {*HARMLESS, "EDITOR"}),
+        (EnvRules("filtered", denied=("*",), kept=("PATH",)), {"PATH"}),
+    ],
+)
+def test_the_users_own_patterns_go_before_the_policy(rules: EnvRules, names: set[str]) -> None:
+    assert child_environ(ALL, rules) == {name: ALL[name] for name in names}
+
+
+@pytest.mark.parametrize("policy", ["filtered", "all", "core", "none", "minimal"])
 def test_added_variables_are_given_whatever_their_name(policy: EnvPolicy) -> None:
     added = {"MY_API_KEY": "meant for it", "PATH": "/bin"}
     environ = child_environ({"PATH": "/usr/bin"}, policy, added)
