@@ -132,6 +132,7 @@ export interface EventData {
     readonly summary: string;
   };
   rule_removed: { readonly ruleId: string };
+  cache_lost: { readonly message: string };
   warning: Message;
   error: Message & { readonly hint: string };
   retry: Message & { readonly attempt: number; readonly delayMs: number };

@@ -50,4 +50,5 @@ export const moreFolds = {
     add(s, (index) => ({ kind: "reverted" as const, id: `i${seq}`, index, data, turnId: data.revertId }));
   },
   rule_removed: () => undefined,
+  cache_lost: () => undefined,
 };

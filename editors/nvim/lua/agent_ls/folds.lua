@@ -248,6 +248,8 @@ end
 ---Seen by those who list rules; nothing in the transcript changes.
 function fold.rule_removed() end
 
+function fold.cache_lost() end
+
 ---A helper of the agent: what it does is folded below this entry.
 function fold.subagent(s, data)
   local item = s.agents[data.agentId]

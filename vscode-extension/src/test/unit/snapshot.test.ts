@@ -38,7 +38,7 @@ test("a whole session becomes these items", () => {
   const shown = wholeSession().items.map((item) => ("status" in item ? `${item.kind} ${item.status}` : item.kind));
   assert.deepEqual(shown, [
     "user", "reasoning", "text", "tool done", "tool done", "file", "tool done", "approval allow", "steer injected",
-    "steer removed", "retry", "notice", "notice", "notice", "tool failed", "approval deny", "subagent completed",
+    "steer removed", "retry", "notice", "notice", "compaction done", "notice", "tool failed", "approval deny", "subagent completed",
     "text", "question answered", "notice", "end", "reverted", "notice",
   ]);
 });
@@ -46,7 +46,8 @@ test("a whole session becomes these items", () => {
 test("a whole session keeps what views need", () => {
   const s = wholeSession();
   assert.equal(s.session.title, "Never let the total be negative");
-  const usage = { inputTokens: 1200, outputTokens: 80, cacheReadTokens: 800, contextTokens: 1280, contextWindowTokens: 200000, totalCostUsd: 0.00264 };
+  const parts = { system: 500, tools: 300, documents: 60, history: 220, toolOutput: 200 };
+  const usage = { inputTokens: 1200, outputTokens: 80, cacheReadTokens: 800, contextTokens: 1280, contextWindowTokens: 200000, totalCostUsd: 0.00264, parts };
   assert.deepEqual(s.usage, usage);
   assert.equal(s.hunks.get("h1")?.state, "kept");
   assert.deepEqual([s.terminals.get("term1")?.running, s.terminals.get("term1")?.exitCode], [false, 0]);
