@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import anyio
+import anyio.lowlevel
 
 from agent_ls.app.command_changes import Changes, CommandChanges, ListFiles, Looked
 from agent_ls.app.proposals import links_of
@@ -50,13 +51,15 @@ class CommandFiles:
     """What is needed to file a command's changes. `document` is the text that the editor shows at a path.
 
     `files` is the environment without bounds: the command was allowed, and what it wrote is carried into documents.
-    `reloads`: the editor shows a file anew that changed on disk, when it has no unsaved changes.
+    `reloads`: the editor shows a file anew that changed on disk, when it has no unsaved changes. `save` puts what the
+    command is to find on disk there: it is no change of the command's.
     """
 
     changes: CommandChanges
     files: ExecutionEnvironment
     document: Callable[[str], str | None] = lambda path: None
     reloads: bool = False
+    save: Callable[[], Awaitable[object]] = anyio.lowlevel.checkpoint
 
 
 def command_files(listed: ListFiles, files: ExecutionEnvironment, host: EditorHost | None) -> CommandFiles:
@@ -69,7 +72,7 @@ def command_files(listed: ListFiles, files: ExecutionEnvironment, host: EditorHo
         found = host.open_document(path)
         return found.text if found else None
 
-    return CommandFiles(changes, files, document, host.reloads)
+    return CommandFiles(changes, files, document, host.reloads, host.save_before_command)
 
 
 class ReviewedEnvironment(ForwardingEnvironment):
@@ -118,6 +121,7 @@ class ReviewedEnvironment(ForwardingEnvironment):
     ) -> ExecResult:
         if not self._commands or not options.attribution.call_id:
             return await self.inner.exec_command(command, options, on_output)
+        await self._commands.save()
         before = await self._commands.changes.look()
         note = ""
         try:

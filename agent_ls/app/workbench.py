@@ -1,6 +1,7 @@
 """The composition root of every face: settings, models, store and ledger, and the sessions that use them.
 
 One supervisor (`run`) owns a task group in which each session is one task. Everything else hands work to it.
+Long because all that a session is made of meets here.
 """
 
 from __future__ import annotations

@@ -42,14 +42,22 @@ class EarlyCalls:
         self._group: TaskGroup | None = None
 
     async def beside(self, reading: Awaitable[T]) -> T:
-        """Reads the response; returns when what was begun has ended. Raises what the reading raises, unwrapped."""
+        """Reads the response; returns when what was begun has ended. Raises what the reading raises, unwrapped.
+
+        A stop that comes when the response has been read is left to the next await: its calls stand in the history by
+        then, and only the round gives each of them its result.
+        """
         read: list[T] = []
         failure: Exception | None = None
-        async with anyio.create_task_group() as self._group:
-            try:
-                read.append(await reading)
-            except Exception as error:  # a task group would wrap it
-                failure = error
+        try:
+            async with anyio.create_task_group() as self._group:
+                try:
+                    read.append(await reading)
+                except Exception as error:  # a task group would wrap it
+                    failure = error
+        except anyio.get_cancelled_exc_class():
+            if not read:
+                raise
         if failure:
             raise failure
         return read[0]

@@ -90,7 +90,10 @@ def test_an_edit_in_the_middle_of_typing_is_an_undo_step_of_its_own(desk: OpenDe
 
 @pytest.mark.req("H4", "H5", "H10")
 def test_a_command_sees_what_the_agent_changed_and_the_user_did_not(desk: OpenDesk, wire: Wire) -> None:
-    edit, look = wire.edit("notes.txt", "three", "THREE"), ToolCall("shell", {"command": "cat notes.txt"})
+    edit, look = (
+        wire.edit("notes.txt", "three", "THREE"),
+        ToolCall("shell", {"command": "cat notes.txt | tee seen.txt"}),
+    )
     made = desk([[READ], [edit], [look], "All done."])
     nvim = made.open("notes.txt")
     made.submit("Shout, then look.")
@@ -108,7 +111,10 @@ def test_a_command_sees_what_the_agent_changed_and_the_user_did_not(desk: OpenDe
 def test_what_the_user_has_not_saved_stays_so_and_the_command_s_reader_is_told(
     desk: OpenDesk, wire: Wire
 ) -> None:
-    edit, look = wire.edit("notes.txt", "three", "THREE"), ToolCall("shell", {"command": "cat notes.txt"})
+    edit, look = (
+        wire.edit("notes.txt", "three", "THREE"),
+        ToolCall("shell", {"command": "cat notes.txt | tee seen.txt"}),
+    )
     made = desk([[READ], [edit], [look], "All done."])
     nvim = made.open("notes.txt")
     nvim.keys("ggccmine<Esc>")

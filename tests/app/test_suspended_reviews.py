@@ -353,12 +353,10 @@ async def test_stop_drops_what_waits(stop: str, at_once: bool, work: Path) -> No
 
 
 async def test_calls_of_the_round_that_had_not_begun_begin_after_the_verdict(work: Path) -> None:
-    (work / "b.txt").write_text("two\n")
     other = tool_call(
-        "edit_file", json.dumps({"file_path": "b.txt", "old_string": "two", "new_string": "TWO"}), id="c-2"
+        "edit_file", json.dumps({"file_path": "a.txt", "old_string": "LAST", "new_string": "END"}), id="c-2"
     )
-    read_other = tool_call("read_file", json.dumps({"file_path": "b.txt"}), id="c-r")
-    waiting = await left(work.parent, [[READ, read_other], [WHOLE, other]])
+    waiting = await left(work.parent, [[READ], [WHOLE, other]])
     async with running(work.parent, [text("done")], state=waiting.state) as bench:
         talk = await waiting.reopened(bench)
         assert {hunk.call_id for hunk in hunks_of(bench)} == {"c-write_file"}
@@ -369,7 +367,7 @@ async def test_calls_of_the_round_that_had_not_begun_begin_after_the_verdict(wor
         await decide(bench, "keep", session_id=waiting.session_id)
         await talk.until("processing_end")
         check(bench, talk)
-    assert (work / "b.txt").read_text() == "TWO\n"
+    assert (work / "a.txt").read_text() == "ONE\nkeep\nEND\n"
 
 
 async def test_deleting_a_session_does_not_make_what_it_proposes(work: Path) -> None:

@@ -123,7 +123,8 @@ def check(talk: Talk) -> None:
     given = [
         part.tool_call_id for turn in turns if isinstance(turn, ToolResultsTurn) for part in turn.results
     ]
-    assert asked == given and len(starts) == len(asked)
+    # What began early in an answer that was cut is not in the history: nor is the call.
+    assert asked == given and len(starts) >= len(asked)
     assert problem_of(talk.live.session.history.messages("p")) == ""
 
 

@@ -138,7 +138,7 @@ async def test_a_session_is_exported_for_people_and_as_its_events(tmp_path: Path
 @pytest.mark.parametrize("count", [30_000, 100_000])
 async def test_a_long_output_is_read_whole_by_its_reference(tmp_path: Path, count: int) -> None:
     """Of 30,000 characters the event has all, of 100,000 a file beside the log."""
-    call = ToolCall("shell", {"command": f"printf 'x%.0s' $(seq {count})"})
+    call = ToolCall("shell", {"command": f"printf 'x%.0s' $(seq {count}); touch done"})
     with AnthropicServer([[call], "Done."]) as provider:
         async with served(tmp_path, provider=provider) as found:
             session_id = await found.editor.new_session(provider="anthropic")

@@ -127,7 +127,8 @@ async def test_no_command_gets_a_key_that_was_given_later(folder: Path) -> None:
         async with editing(folder, provider.base_url, COPY=f"x{RIGHT}x", PLAIN="seen") as (editor, _):
             session_id = await editor.new_session(provider="anthropic", mode="full")
             await give(editor, RIGHT)
-            assert await say(editor, session_id, "Show it.") == "completed"
+            await editor.submit(session_id, "Show it.")
+            await editor.approve(await editor.client.event("approval_requested"))
             ended = await editor.client.event("tool_call_end")
             assert "PLAIN=seen" in ended["data"]["output"]
 

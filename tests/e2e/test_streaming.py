@@ -83,7 +83,7 @@ async def test_an_interrupt_may_bring_the_next_message_with_it(tmp_path: Path) -
 
 @pytest.mark.req("T5")
 async def test_background_processes_are_listed_and_end_when_asked(tmp_path: Path) -> None:
-    call = ToolCall("shell", {"command": "sleep 600", "background": True})
+    call = ToolCall("shell", {"command": "touch made; sleep 600", "background": True})
     with AnthropicServer([[call], "Started."]) as provider:
         async with talking_to(provider, tmp_path) as editor:
             session_id = await new_session(editor, mode="full")
@@ -92,7 +92,7 @@ async def test_background_processes_are_listed_and_end_when_asked(tmp_path: Path
             (running,) = (await editor.client.request("agent/terminals", {"sessionId": session_id}))[
                 "terminals"
             ]
-            assert (running["command"], running.get("exitCode")) == ("sleep 600", None)
+            assert (running["command"], running.get("exitCode")) == ("touch made; sleep 600", None)
             named = {"sessionId": session_id, "terminalId": running["terminalId"]}
             await editor.client.request("agent/terminalKill", named)
             (ended,) = (await editor.client.request("agent/terminals", {"sessionId": session_id}))[

@@ -12,7 +12,7 @@ import pytest
 from tests.support.loopback import AnthropicServer, ToolCall
 from tests.support.served import Served, served
 
-BACKGROUND = {"command": "echo ready; exec sleep 1000", "background": True}
+BACKGROUND = {"command": "touch made; echo ready; exec sleep 1000", "background": True}
 
 
 @asynccontextmanager
@@ -38,7 +38,7 @@ async def read_until(found: Served, session_id: str, terminal_id: str, wanted: s
 
 @pytest.mark.req("H2", "T5")
 async def test_a_command_that_its_call_waits_for_is_listed_read_and_ended_alone(tmp_path: Path) -> None:
-    call = ToolCall("shell", {"command": "echo begun; exec sleep 1000", "timeout_ms": 600000})
+    call = ToolCall("shell", {"command": "touch made; echo begun; exec sleep 1000", "timeout_ms": 600000})
     async with commanding(tmp_path, [[call], "I see."]) as (found, session_id):
         opened = (await found.client.event("terminal_open"))["data"]
         terminal_id = opened["terminalId"]
@@ -118,7 +118,7 @@ def events_id(events: list[dict[str, Any]]) -> str:
 
 @pytest.mark.req("L6")
 async def test_an_interrupt_ends_a_command_as_before(tmp_path: Path) -> None:
-    call = ToolCall("shell", {"command": "exec sleep 1000", "timeout_ms": 600000})
+    call = ToolCall("shell", {"command": "touch made; exec sleep 1000", "timeout_ms": 600000})
     async with commanding(tmp_path, [[call]]) as (found, session_id):
         await found.client.event("terminal_open")
         await found.change("interrupt", session_id)

@@ -50,7 +50,7 @@ def test_yes_is_for_once_and_the_change_is_seen_before_the_question(
     with terminal(project, server) as shown:
         asked = shown.until(PROMPT)
         assert asked.index("+x = 2") < asked.index("May it make this change?") < asked.index("\a")
-        assert "1: Allow edits" in asked
+        assert "s: Allow edits" in asked
         shown.type("y\n")
         assert "allowed once by you" in shown.until(PROMPT), "the next edit is asked about again"
         shown.type("Y\n")
@@ -63,7 +63,7 @@ def test_yes_is_for_once_and_the_change_is_seen_before_the_question(
 def test_session_is_for_all_that_follow(server: AnthropicServer, project: Path) -> None:
     with terminal(project, server) as shown:
         shown.until(PROMPT)
-        shown.type("1\n")
+        shown.type("s\n")
         shown.until("allowed for this session by you")
         assert shown.exit_code() == 0
         assert PROMPT not in shown.printed

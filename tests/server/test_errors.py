@@ -22,6 +22,8 @@ INTERNAL_ONLY = {
     "FrameError": "server/io.py ends the connection",
     "_NoSubsetError": "llm/providers/gemini/schema.py leaves the schema out",
     "NoObjectGeneratedError": "of the functions for programs: no session raises it",
+    "BadRecordingError": "of agent-ls replay and export, which say it and exit",
+    "ListenError": "of agent-ls serve --tcp, which says it and exits",
     "RequestError": "the base of those with a kind",
 }
 

@@ -45,11 +45,11 @@ from agent_ls.loop.approval import Answer
 from agent_ls.loop.events import ApprovalRequested, ProcessingEnd
 
 _OUR_ID = re.compile(r"\b[a-z]{1,4}-[0-9a-f]{16}\b")
-# The last two are of texts in which a name may stand for a longer one.
+# The last four are of texts in which a name may stand for a longer one.
 _VOLATILE = frozenset(
     (
         "id", "durationMs", "timestamp", "clientKey", "digest", "link", "sessionId", "outputRef",
-        "outputChars", "contextTokens",
+        "outputChars", "contextTokens", "context", "calibration",
     )
 )  # fmt: skip
 _SKIPPED = frozenset(("title", "session_end", "state", "retry", "hunk_state"))

@@ -34,13 +34,14 @@ from agent_ls.llm.errors import LlmError
 from agent_ls.llm.messages import Message, Role
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent
+from agent_ls.loop.redaction import MARK
 from agent_ls.loop.seams import ModelClient
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, Header, make_private_folder
 
 T = TypeVar("T")
 
 FORMAT = 1
-HIDDEN = "[redacted]"
+HIDDEN = MARK
 
 log = logging.getLogger(__name__)
 

@@ -67,6 +67,7 @@ spec["a whole session becomes these items"] = function()
     "retry done",
     "notice",
     "notice",
+    "compaction done",
     "notice",
     "plan",
     "tool failed",
@@ -84,7 +85,14 @@ end
 spec["a whole session keeps what views need"] = function()
   local s = whole_session()
   support.same(s.session.title, "Never let the total be negative")
-  support.same(s.usage, { input = 1200, output = 80, context = 1280, window = 200000, cost = 0.00264 })
+  support.same(s.usage, {
+    input = 1200,
+    output = 80,
+    context = 1280,
+    window = 200000,
+    cost = 0.00264,
+    parts = { system = 500, tools = 300, documents = 60, history = 220, toolOutput = 200 },
+  })
   support.same(s.hunks.h1.state, "kept")
   support.same(s.terminals.term1.exit_code, 0)
   support.same(s.terminals.term1.running, false)

@@ -100,7 +100,7 @@ async def test_recording_when_replayed_without_the_project_then_events_and_edits
 
 async def test_recording_holds_no_key_that_is_known(tmp_path: Path) -> None:
     file = await recorded(tmp_path)
-    assert SECRET not in file.read_text() and "[redacted]" in file.read_text()
+    assert SECRET not in file.read_text() and "[secret removed]" in file.read_text()
 
 
 async def test_setting_record_then_each_new_session_has_its_recording_beside_the_store(
