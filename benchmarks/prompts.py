@@ -1,6 +1,6 @@
 """How often a user is asked about commands in everyday sessions, with and without rules (python -m benchmarks.prompts).
 
-Three sessions as they were recorded in mode `ask`, commands only. Without rules each command that does something is
+Three sessions written after everyday ones (not recordings), in mode `ask`, commands only. Without rules each command that does something is
 a question. `exact` stores each command word for word; `learned` takes the first rule that is offered.
 """
 
