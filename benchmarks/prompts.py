@@ -1,7 +1,7 @@
 """How often a user is asked about commands in everyday sessions, with and without rules (python -m benchmarks.prompts).
 
-Three sessions written after everyday ones (not recordings), in mode `ask`, commands only. Without rules each command that does something is
-a question. `exact` stores each command word for word; `learned` takes the first rule that is offered.
+Three sessions written after everyday ones (no recordings), in mode `ask`, commands only. Without rules each command
+that does something is a question. `exact` stores each command word for word; `learned` takes the first rule offered.
 """
 
 from __future__ import annotations
