@@ -56,7 +56,7 @@ def names(stock):
 def told(stock):
     return str(len(stock))
 '''
-BELT = "for i in $(seq 1 600); do echo tick $i of the belt; sleep 0.1; done"
+BELT = "touch belt; for i in $(seq 1 600); do echo tick $i of the belt; sleep 0.1; done"
 
 
 def shell(command: str) -> ToolCall:
@@ -94,8 +94,8 @@ class Model:
             ],
             "Count for ever.": [[Text("One, two", never, ", three")]],
             "Run the checks.": [
-                [shell("echo checked")],
-                [shell("echo checked"), shell("rm -rf old")],
+                [shell("touch checked")],
+                [shell("touch checked"), shell("rm -rf old")],
                 "I leave it.",
             ],
             "Tidy stock.py.": [

@@ -49,9 +49,9 @@ async function stop(actor) {
 async function approvals(actor) {
   const chat = await actor.chat();
   await actor.say("Run the checks.");
-  const checks = await actor.asked("echo checked");
+  const checks = await actor.asked("touch checked");
   await actor.step("asks before a command");
-  await checks.getByRole("button", { name: /session/ }).click();
+  await checks.getByRole("button", { name: /session/ }).first().click();
   const removal = await actor.asked("rm -rf old");
   assert.equal(await chat.locator(".approval.pending").count(), 1, "the second run of what was allowed for the session is not asked about");
   await removal.locator(".reason").fill("the old one is still needed");
