@@ -56,7 +56,7 @@ def names(stock):
 def told(stock):
     return str(len(stock))
 '''
-BELT = "touch belt; for i in $(seq 1 600); do echo tick $i of the belt; sleep 0.1; done"
+BELT = "mkdir -p belt; for i in $(seq 1 600); do echo tick $i of the belt; sleep 0.1; done"
 
 
 def shell(command: str) -> ToolCall:
