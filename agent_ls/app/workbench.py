@@ -1,7 +1,6 @@
 """The composition root of every face: settings, models, store and ledger, and the sessions that use them.
 
 One supervisor (`run`) owns a task group in which each session is one task. Everything else hands work to it.
-Long because all that a session is made of meets here.
 """
 
 from __future__ import annotations
@@ -13,15 +12,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup, TaskStatus
 
-from agent_ls.app.approver import PolicyApprover
 from agent_ls.app.archive import Archive
-from agent_ls.app.bounds import PathBounds, places_of
+from agent_ls.app.assembler import Assembler, SessionChoice
 from agent_ls.app.clock import SystemClock
 from agent_ls.app.errors import (
     BadChoiceError,
@@ -29,41 +27,26 @@ from agent_ls.app.errors import (
     SessionHasHunksError,
     UnknownSessionError,
 )
-from agent_ls.app.grants import Grants
 from agent_ls.app.ledgers import find, gather, stand_found
 from agent_ls.app.live_session import LiveSession, SessionSummary
 from agent_ls.app.mentions import Mentions
 from agent_ls.app.models import WALKTHROUGH, Models
-from agent_ls.app.notices import Notices
-from agent_ls.app.pinned import pinned_hunks
-from agent_ls.app.prompts import SessionPrompts, facts_from_json, facts_to_json
-from agent_ls.app.resumed_reviews import ResumedReviews
+from agent_ls.app.recording.tapes import Tapes
 from agent_ls.app.retention import NO_LOCKS, Retention
 from agent_ls.app.review_desk import ReviewDesk
-from agent_ls.app.reviewed_environment import ReviewedEnvironment, command_files
 from agent_ls.app.rolling_back import RolledBack, Wanted, roll_back
 from agent_ls.app.rule_desk import RuleDesk
 from agent_ls.app.settings import Settings, parse_settings
 from agent_ls.app.store_errors import STATE_VARIABLE, store_errors
-from agent_ls.app.stored import SessionFiles
-from agent_ls.app.surroundings import EditorEyes, EditorSurroundings
+from agent_ls.app.surroundings import EditorEyes
 from agent_ls.app.warm_up import warm_up
 from agent_ls.environments.base import ExecutionEnvironment
-from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.editor_host import EditorHost
-from agent_ls.environments.local import LocalEnvironment
-from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.walkthrough import WalkthroughAdapter
-from agent_ls.loop.approval import ApprovalDesk
-from agent_ls.loop.budget import UseLimits
-from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.events import Warning
 from agent_ls.loop.ids import SessionId, new_id
-from agent_ls.loop.restored import Restored
-from agent_ls.loop.seams import ModelClient
-from agent_ls.loop.session import Session
 from agent_ls.loop.titles import plain
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.store.errors import SessionLockedError
@@ -73,9 +56,6 @@ from agent_ls.store.recovery import recover
 from agent_ls.store.rules import RuleStore
 from agent_ls.store.sessions import OpenSession, SessionStore
 from agent_ls.tools.base import Tool
-
-if TYPE_CHECKING:
-    from agent_ls.app.recording.tape import Tape
 
 log = logging.getLogger(__name__)
 
@@ -111,20 +91,27 @@ class Workbench:
         own = {WALKTHROUGH: WalkthroughAdapter(pause), **(adapters or {})}
         chosen = state_dir or (Path(folder) if (folder := os.environ.get(STATE_VARIABLE)) else None)
         self.models = Models(settings, credentials, own, chosen, tools)
-        self._environment = environment
-        self._record_to = record_to
-        self._secrets = credentials.known_secrets
-        self._tapes: dict[str, Tape] = {}
         self.mentions = Mentions(self._run_beside, self._clock)
         self.review = ReviewDesk(self._maybe_audience, clock=self._clock, start=self._run_beside)
-        self._credentials = credentials
         self._store = SessionStore(chosen, on_failure=self._log_failed, secrets=credentials.known_secrets)
-        self._rules = RuleStore(chosen)
-        self._host = editor_host
-        self._eyes = eyes
+        self._tapes = Tapes(self._store.layout.root / "recordings", credentials.known_secrets, record_to)
         self._live: dict[str, LiveSession] = {}
         self.archive = Archive(self._store, self.live)
-        self.rules = RuleDesk(self._rules, self.live)
+        rules = RuleStore(chosen)
+        self.rules = RuleDesk(rules, self.live)
+        self._assembler = Assembler(
+            models=self.models,
+            secrets=credentials.known_secrets,
+            clock=self._clock,
+            rules=rules,
+            host=editor_host,
+            eyes=eyes,
+            environment=environment,
+            review=self.review,
+            tapes=self._tapes,
+            start=self._run_beside,
+            audience=self._maybe_audience,
+        )
         self._opening = anyio.Lock()
         self._retention = Retention(self._store.layout, settings.sessions)
         self._group: TaskGroup | None = None
@@ -175,7 +162,7 @@ class Workbench:
             BadChoiceError: no such folder or provider. AppError: the store cannot be written.
         """
         folder = str(await anyio.Path(workspace_folder).absolute())
-        if self._environment is None and not await anyio.Path(folder).is_dir():
+        if self._assembler.environment is None and not await anyio.Path(folder).is_dir():
             raise BadChoiceError(f"no such folder: {folder}", "name the folder to work in")
         profile = self.models.profile(*self.models.choose(provider, model))
         if self._group is None:
@@ -184,42 +171,21 @@ class Workbench:
         header = Header(session_id, self._clock.now(), folder, profile.id, profile.model, plain(title or ""))
         with store_errors(session_id):
             opened = await anyio.to_thread.run_sync(self._store.create, header)
-        config = self._config(effort if effort is not None else self.settings.effort)
+        settings = self.settings
+        choice = SessionChoice(
+            profile.id,
+            profile.model,
+            effort if effort is not None else settings.effort,
+            mode or settings.mode,
+            review or settings.review,
+        )
         with _closed_on_failure(opened):
             with store_errors(session_id):
-                await self._begin_tape(header, mode or self.settings.mode, review or self.settings.review)
-            live = self._assemble(
-                opened,
-                header,
-                profile.id,
-                profile.model,
-                config,
-                mode or self.settings.mode,
-                review or self.settings.review,
-                None,
-            )
+                await self._tapes.begin(header, choice.mode, choice.review, settings)
+            live = self._assembler.assemble(opened, header, choice, settings, None)
             live.remember()
             self._start(live, opened)
         return live
-
-    async def _begin_tape(self, header: Header, mode: Mode, review: ReviewSetting) -> None:
-        """When it is wanted, all that this session is told is recorded, from its beginning on.
-
-        Raises:
-            OSError: the file is there already, or cannot be made.
-        """
-        path, self._record_to = self._record_to, None
-        if path is None and self.settings.record:
-            path = self._store.layout.root / "recordings" / f"{header.session_id}.jsonl"
-        if path is None:
-            return
-        from agent_ls.app.recording.tape import begun  # seldom wanted
-
-        settings = self.settings.model_dump(mode="json", by_alias=True, exclude={"providers", "record"})
-        tape = partial(
-            begun, path, header, {"mode": mode, "review": review, "settings": settings}, self._secrets
-        )
-        self._tapes[header.session_id] = await anyio.to_thread.run_sync(tape)
 
     async def open_session(self, session_id: str) -> LiveSession:
         """The live one, or a stored one resumed.
@@ -286,7 +252,8 @@ class Workbench:
             raise UnknownSessionError(session_id)
         for problem in stored.problems:
             log.warning("session %s: %s", session_id, problem)
-        files = self._files(self._local(stored.header.workspace_folder))
+        settings = self.settings
+        files = self._assembler.files(self._assembler.local(stored.header.workspace_folder, settings))
         evidence = await gather(opened, stored, files)
         # No await from here on: nobody changes a ledger, or says a word to the session, before it is whole.
         found = find(self.review, stored, evidence)
@@ -298,16 +265,17 @@ class Workbench:
         restored = recover(stored, self._clock.now(), found.events, found.proposed)
         suspended = restored.suspended
         answer = suspended.answer if suspended else None
-        live = self._assemble(
-            opened,
-            stored.header,
-            # A turn goes on with the model that it began with.
-            *((answer.provider, answer.model) if answer else chosen),
-            self._config(known.get("effort", self.settings.effort)),
-            _mode(known.get("mode"), self.settings.mode),
-            "before" if known.get("review", self.settings.review) == "before" else "after",
-            restored,
+        # A turn goes on with the model that it began with.
+        provider, model = (answer.provider, answer.model) if answer else chosen
+        effort = known.get("effort", settings.effort)
+        choice = SessionChoice(
+            provider,
+            model,
+            str(effort) if effort else None,
+            _mode(known.get("mode"), settings.mode),
+            "before" if known.get("review", settings.review) == "before" else "after",
         )
+        live = self._assembler.assemble(opened, stored.header, choice, settings, restored)
         live.desk.restore(stored.fold, suspended)
         if answer and (answer.provider, answer.model) != chosen:
             live.session.configure(profile=self.models.profile(*chosen))
@@ -316,115 +284,6 @@ class Workbench:
         for change in found.changes:
             self.review.adopt(change)
         stand_found(self.review.proposals, found, live)
-        return live
-
-    def _local(self, folder: str) -> ExecutionEnvironment:
-        if self._environment:
-            return self._environment
-        rules = self.settings.command_environment.rules()
-        return LocalEnvironment(folder, environ=self.models.child_environ, env_policy=rules)
-
-    def _files(self, local: ExecutionEnvironment) -> ExecutionEnvironment:
-        return EditorEnvironment(local, self._host) if self._host else local
-
-    def _config(self, effort: object) -> SessionConfig:
-        settings = self.settings
-        return SessionConfig(
-            max_turns=settings.max_turns,
-            max_tool_rounds_per_input=settings.max_tool_rounds_per_input,
-            default_command_timeout_ms=settings.default_command_timeout_ms,
-            max_command_timeout_ms=settings.max_command_timeout_ms,
-            reasoning_effort=str(effort) if effort else None,
-            user_instructions=settings.user_instructions,
-            refuse_ambiguous_edits=settings.edits.ambiguous == "refuse",
-            read_first=settings.edits.read_first,
-            limits=UseLimits(**settings.limits.model_dump()),
-            context=settings.context.config(),
-        )
-
-    def _assemble(
-        self,
-        opened: OpenSession,
-        header: Header,
-        provider: str,
-        model: str,
-        config: SessionConfig,
-        mode: Mode,
-        review: ReviewSetting,
-        restored: Restored | None,
-    ) -> LiveSession:
-        local = self._local(header.workspace_folder)
-        files = self._files(local)
-        stored = SessionFiles(opened, header)
-        bounds = PathBounds(places_of(header.workspace_folder))
-        untold = opened.stored.fold.notices if opened.stored else ()
-        notices = Notices(opened.recorder.notice, untold)
-        asking = ApprovalDesk(lambda event: session.emit(event), lambda: session.is_stopped)
-        grants = Grants(
-            self._rules,
-            header.workspace_folder,
-            self._clock,
-            self._run_beside,
-            lambda event: session.emit(event),
-        )
-        desk = PolicyApprover(bounds=bounds, mode=mode, desk=asking, grants=grants, review=review)
-        # A place of a program's own is not looked through: only the disk of this machine can be.
-        listed = local.list_files if isinstance(local, LocalEnvironment) else None
-        client: ModelClient = self.models.client
-        heard: Callable[[ExecutionEnvironment], ExecutionEnvironment] = _as_it_is
-        if tape := self._tapes.get(header.session_id):
-            from agent_ls.app.recording.tape import RecordingClient, RecordingCommands, RecordingFiles
-
-            local = RecordingCommands(RecordingFiles(local, tape), tape)
-            files = RecordingFiles(files, tape)
-            client = RecordingClient(client, tape)
-            heard = partial(RecordingCommands, tape=tape)
-            opened.recorder.also = tape.event
-        bounded = BoundedEnvironment(files, bounds)
-        commands = command_files(listed, files, self._host) if listed else None
-        environment = ReviewedEnvironment(bounded, self.review, stored, desk.is_reviewed_first, commands)
-        session = Session(
-            session_id=SessionId(header.session_id),
-            profile=self.models.profile(provider, model),
-            environment=heard(environment),
-            client=client,
-            approver=desk,
-            recorder=opened.recorder,
-            clock=self._clock,
-            notices=notices,
-            config=config,
-            restored=restored,
-            secrets=self._credentials.known_secrets,
-            prompts=SessionPrompts(
-                local,
-                files,
-                trusted=False,
-                facts=facts_from_json(opened.stored.fold.config.get("environment"))
-                if opened.stored
-                else None,
-                keep=lambda facts: stored.remember({"environment": facts_to_json(facts)}),
-            ),
-            before_end=self.review.flush,
-            on_input=lambda text: live.name_after(text),
-            profile_for=self.models.profile,
-            pinned=lambda: pinned_hunks(
-                self.review.open_hunks(session_id=header.session_id), header.workspace_folder
-            ),
-            surroundings=EditorSurroundings(self._eyes, header.workspace_folder) if self._eyes else None,
-            reviews=ResumedReviews(
-                self.review.proposals, desk, lambda: self._maybe_audience(header.session_id)
-            ),
-        )
-        live = LiveSession(
-            session=session,
-            profiles=self.models.profile,
-            desk=desk,
-            environment=environment,
-            files=files,
-            notices=notices,
-            stored=stored,
-            title=opened.stored.title if opened.stored else header.title,
-        )
         return live
 
     def _maybe_audience(self, session_id: str) -> LiveSession | None:
@@ -467,8 +326,7 @@ class Workbench:
             for standing in self.review.standings(live.session.id):
                 live.stand(standing)
             opened.close()
-            if tape := self._tapes.pop(live.session.id, None):
-                tape.close()
+            self._tapes.close(live.session.id)
             self._live.pop(live.session.id, None)
             live.ended.set()
 
@@ -580,10 +438,6 @@ class Workbench:
         if live := self._live.get(session_id):
             # Not from here: the event that failed has not been published yet.
             self._run_beside(partial(_warn, live, words))
-
-
-def _as_it_is(place: ExecutionEnvironment) -> ExecutionEnvironment:
-    return place
 
 
 async def _warn(live: LiveSession, words: str, code: str = "not_recorded") -> None:

@@ -2,8 +2,6 @@
 
 Life: `async with anyio.create_task_group() as tg: tg.start_soon(session.run)`. All other methods are plain calls
 from the event loop's thread: they change queues, wake `run`, and return at once. `run` returns when it is CLOSED.
-
-Long because whatever a user can do to a session changes the same few fields: its state, what it waits for, its stop.
 """
 
 from __future__ import annotations
@@ -22,10 +20,7 @@ from agent_ls.llm.errors import LlmError
 from agent_ls.llm.messages import ImagePart
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.approval import Approver
-from agent_ls.loop.budget import Budget
-from agent_ls.loop.call_ids import CallIds
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.emission import EventHub
 from agent_ls.loop.errors import SessionBusyError, SessionClosedError
 from agent_ls.loop.events import (
     ApprovalResolved,
@@ -51,7 +46,7 @@ from agent_ls.loop.events import (
 from agent_ls.loop.failures import failure_of, internal_error
 from agent_ls.loop.history import History
 from agent_ls.loop.ids import QueuedId, SessionId, SteerId, TurnId, new_id
-from agent_ls.loop.inbox import Inbox, Input, QueueChange, StartNow, Steer
+from agent_ls.loop.inbox import Input, QueueChange, StartNow, Steer
 from agent_ls.loop.questions import QuestionDesk, resting_state
 from agent_ls.loop.redaction import Known, none_known, redacted
 from agent_ls.loop.restored import Restored, Submitted, Suspended
@@ -67,12 +62,12 @@ from agent_ls.loop.seams import (
     Reviews,
     Surroundings,
 )
+from agent_ls.loop.session_parts import Answers, assemble
 from agent_ls.loop.settling import settle
-from agent_ls.loop.spending import Spending
-from agent_ls.loop.subagents import AgentKit, AgentTasks, ProfileFor, Subagents
+from agent_ls.loop.subagents import ProfileFor
 from agent_ls.loop.subscription import Subscription
 from agent_ls.loop.terminals import Terminals
-from agent_ls.loop.turn_loop import Ports, Shared, TurnLoop
+from agent_ls.loop.turn_loop import Ports
 from agent_ls.loop.turns import Turn, UserTurn
 from agent_ls.profiles.base import ProviderProfile
 
@@ -137,45 +132,27 @@ class Session:
             secrets,
             pinned,
         )
-        self._hub = EventHub(session_id, recorder, clock, known.last_seq)
-        self._inbox = Inbox(known.steers, known.queue)
-        spending = Spending(known.usage, known.cost_usd)
-        self._shared = Shared(
-            CallIds(known.call_ids),
-            spending,
-            Budget(spending, clock),
-            Terminals(environment, self._hub, clock, secrets),
-        )
-        self._tasks = AgentTasks(it.changed.agent_id for it in known.agents)
-        kit = AgentKit(
+        parts = assemble(
             session_id,
             self._ports,
-            self._hub,
-            lambda: self.config,
-            self._shared,
-            profile_for or (lambda provider, model: replace(self.profile, model=model)),
-            self._tasks,
-            known.agents,
-        )
-        self._agents = Subagents(kit, self._inbox)
-        self._loop = self._agents.parent = TurnLoop(
-            session_id,
-            self._ports,
-            self._hub,
-            self._inbox,
-            kit.config,
             known,
-            self._shared,
-            self._agents,
             profile,
+            lambda: self.config,
+            profile_for or (lambda provider, model: replace(self.profile, model=model)),
         )
+        self._hub = parts.hub
+        self._inbox = parts.inbox
+        self._shared = parts.shared
+        self._tasks = parts.tasks
+        self._agents = parts.agents
+        self._loop = parts.loop
         self._before_end = before_end
         self._on_input = on_input
         self._suspended = known.suspended
         for question in known.suspended.questions if known.suspended else ():
             self.questions.restore(question)
         self._suspended_profile = profile if known.suspended else None
-        self._answers = dict(known.answers)
+        self._answers = Answers(known.answers)
         self._state: State = "IDLE"
         self._has_started = False
         self._has_input = False
@@ -259,7 +236,7 @@ class Session:
         Raises:
             SessionClosedError, SessionBusyError (`when_busy` is "refuse").
         """
-        if known := self._answered(client_key):
+        if known := self._answers.of(client_key):
             return known
         self._demand_open()
         item = Input(text, tuple(images), client_key)
@@ -277,7 +254,7 @@ class Session:
             answer = Submitted(steer_id=self._queue_steer(item))
         else:
             answer = Submitted(queued_id=self._queue_input(item))
-        return self._remember(client_key, answer)
+        return self._answers.keep(client_key, answer)
 
     def steer(self, text: str, *, images: Sequence[ImagePart] = (), client_key: str = "") -> SteerId:
         """For the model's next call; while IDLE, for the first call of the next input (L6).
@@ -285,11 +262,11 @@ class Session:
         Raises:
             SessionClosedError.
         """
-        if known := self._answered(client_key):
+        if known := self._answers.of(client_key):
             return SteerId(known.steer_id)
         self._demand_open()
         steer_id = self._queue_steer(Input(text, tuple(images), client_key))
-        self._remember(client_key, Submitted(steer_id=steer_id))
+        self._answers.keep(client_key, Submitted(steer_id=steer_id))
         return steer_id
 
     def unsteer(self, steer_id: str) -> bool:
@@ -305,11 +282,11 @@ class Session:
         Raises:
             SessionClosedError.
         """
-        if known := self._answered(client_key):
+        if known := self._answers.of(client_key):
             return QueuedId(known.queued_id)
         self._demand_open()
         queued_id = self._queue_input(Input(text, tuple(images), client_key))
-        self._remember(client_key, Submitted(queued_id=queued_id))
+        self._answers.keep(client_key, Submitted(queued_id=queued_id))
         return queued_id
 
     def change_queue(self, change: QueueChange) -> bool:
@@ -335,12 +312,12 @@ class Session:
         Raises:
             SessionClosedError, CompactionOffError, NothingToCompactError.
         """
-        if known := self._answered(client_key):
+        if known := self._answers.of(client_key):
             return known.compaction_id
         self._demand_open()
         compaction_id = self._loop.context.compactor.ask(self.config, instructions, client_key)
         self._wake.set()
-        return self._remember(client_key, Submitted(compaction_id=compaction_id)).compaction_id
+        return self._answers.keep(client_key, Submitted(compaction_id=compaction_id)).compaction_id
 
     def interrupt(self) -> None:
         """The turn ends, the session lives. What is queued then waits until the user sends something."""
@@ -621,11 +598,3 @@ class Session:
     def _demand_open(self) -> None:
         if self.is_closing:
             raise SessionClosedError(self.id)
-
-    def _answered(self, client_key: str) -> Submitted | None:
-        return self._answers.get(client_key) if client_key else None
-
-    def _remember(self, client_key: str, answer: Submitted) -> Submitted:
-        if client_key:
-            self._answers[client_key] = answer
-        return answer

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import anyio.lowlevel
@@ -28,6 +28,7 @@ from agent_ls.environments.base import (
     READ_LIMIT_BYTES,
     Attribution,
     CommandOptions,
+    DirEntry,
     ExecResult,
     FileState,
     FileWrite,
@@ -43,6 +44,8 @@ from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent
 from agent_ls.loop.approval import Answer
 from agent_ls.loop.events import ApprovalRequested, ProcessingEnd
+
+T = TypeVar("T")
 
 _OUR_ID = re.compile(r"\b[a-z]{1,4}-[0-9a-f]{16}\b")
 # The last four are of texts in which a name may stand for a longer one.
@@ -248,57 +251,58 @@ class _Place:
         return self._root
 
     def platform(self) -> str:
-        return str(self._answer("platform"))
+        return self._answer(str, "platform")
 
     def os_version(self) -> str:
-        return str(self._answer("os_version"))
+        return self._answer(str, "os_version")
 
     async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
-        return self._answer("read_bytes", path, max_bytes)  # type: ignore[no-any-return]  # as it was recorded
+        return self._answer(bytes, "read_bytes", path, max_bytes)
 
     async def file_exists(self, path: str) -> bool:
         # What nobody asked about then is not there: a folder that was given another name lies deeper, or less deep.
         answers = self._answers.get(_key("file_exists", [path]))
         return bool(answers and (answers.popleft() if len(answers) > 1 else answers[0]))
 
-    async def list_directory(self, path: str, depth: int = 1) -> Any:
-        return self._answer("list_directory", path, depth)
+    async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
+        return self._answer(tuple, "list_directory", path, depth)
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
-        states: Sequence[FileState] = self._answer("commit", list(writes))
+        states: Sequence[FileState] = self._answer(tuple, "commit", list(writes))
         self._told.files |= {state.path: state.after for state in states}
         return states
 
     async def exec_command(
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None
     ) -> ExecResult:
-        result: ExecResult = self._answer("exec_command", command, options.working_dir)
+        result = self._answer(ExecResult, "exec_command", command, options.working_dir)
         if on_output and result.output:
             on_output("stdout", result.output)
         return result
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
-        return self._answer("start_process", command)  # type: ignore[no-any-return]  # as it was recorded
+        return self._answer(ProcessInfo, "start_process", command)
 
-    async def list_processes(self) -> Any:
-        return self._answer("list_processes")
+    async def list_processes(self) -> Sequence[ProcessInfo]:
+        return self._answer(tuple, "list_processes")
 
     async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
-        return self._answer("read_process", process_id, offset)  # type: ignore[no-any-return]  # as above
+        text, end = self._answer(tuple, "read_process", process_id, offset)
+        return text, end
 
     async def wait_process(self, process_id: str) -> ProcessInfo:
-        return self._answer("wait_process", process_id)  # type: ignore[no-any-return]  # as above
+        return self._answer(ProcessInfo, "wait_process", process_id)
 
     async def kill_process(self, process_id: str) -> ProcessInfo:
-        return self._answer("kill_process", process_id)  # type: ignore[no-any-return]  # as above
+        return self._answer(ProcessInfo, "kill_process", process_id)
 
     async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
-        return self._answer("grep", pattern, path, options)  # type: ignore[no-any-return]  # as above
+        return self._answer(GrepResult, "grep", pattern, path, options)
 
-    async def glob(self, pattern: str, path: str) -> Any:
-        return self._answer("glob", pattern, path)
+    async def glob(self, pattern: str, path: str) -> Sequence[str]:
+        return self._answer(tuple, "glob", pattern, path)
 
-    def _answer(self, what: str, *given: Any) -> Any:
+    def _answer(self, expected: type[T], what: str, *given: Any) -> T:
         waiting = self._answers.get(_key(what, plain(list(given))))
         if not waiting:
             words = f"{what} {json.dumps(plain(list(given)), ensure_ascii=False)[:200]}"
@@ -308,6 +312,10 @@ class _Place:
         answer = value_of(waiting.popleft() if len(waiting) > 1 or what == "commit" else waiting[0])
         if isinstance(answer, Exception):
             raise answer
+        if not isinstance(answer, expected):
+            raise UnsupportedError(
+                f"the recording is damaged: its answer to {what} is no {expected.__name__}"
+            )
         return answer
 
 

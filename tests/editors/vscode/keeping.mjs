@@ -26,6 +26,7 @@ async function accept(actor) {
   await actor.isIdle();
   assert.ok((await workbench.text("stock.py")).includes(accepted));
   await page.locator(".monaco-diff-editor").first().waitFor({ state: "hidden" });
+  await actor.isDecided();
 }
 
 /** By the button above it. */
@@ -37,6 +38,7 @@ async function reject(actor) {
   await (await actor.chat()).getByText("As you like.").first().waitFor();
   await actor.isIdle();
   assert.match(await workbench.text("stock.py"), /\[name for name in stock\]/);
+  await actor.isDecided();
   await actor.step("rejected");
 }
 

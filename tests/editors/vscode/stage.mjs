@@ -86,6 +86,11 @@ class Actor {
     return lenses.filter({ has: this.page.locator("a", { hasText: line }) }).locator("a", { hasText: button }).first();
   }
 
+  /** No change waits in the files that are seen. Its buttons go a moment after it: a click on one of them is for nothing. */
+  async isDecided() {
+    await until(async () => (await this.page.locator(".codelens-decoration", { hasText: /agent \d/ }).count()) === 0, "the buttons of decided changes to go");
+  }
+
   async isIdle() {
     const chat = await this.chat();
     await until(async () => (await chat.locator(".badge", { hasText: /working|asks you/ }).count()) === 0, "the agent to be done");

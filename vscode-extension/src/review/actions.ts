@@ -44,7 +44,12 @@ export class ReviewActions {
   /** The hunk that a command is about: named by id or by its line in the tree, else the one at the cursor. */
   hunk(argument?: unknown): Hunk | undefined {
     const id = isNode(argument) ? hunksOf(argument)[0]?.id : argument;
-    const found = typeof id === "string" ? this.store.byIds([id])[0] : this.atCursor();
+    if (typeof id === "string") {
+      const [named] = this.store.byIds([id]);
+      if (!named) tell("this change was decided already"); // what is drawn above it follows a moment later
+      return named;
+    }
+    const found = this.atCursor();
     if (!found) tell("the cursor is on no change of the agent");
     return found;
   }

@@ -1,0 +1,174 @@
+"""What a session is made of: all its parts meet here, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+
+from agent_ls.app.approver import PolicyApprover
+from agent_ls.app.bounds import PathBounds, places_of
+from agent_ls.app.clock import SystemClock
+from agent_ls.app.grants import Grants
+from agent_ls.app.live_session import LiveSession
+from agent_ls.app.models import Models
+from agent_ls.app.notices import Notices
+from agent_ls.app.pinned import pinned_hunks
+from agent_ls.app.prompts import SessionPrompts, facts_from_json, facts_to_json
+from agent_ls.app.recording.tapes import Tapes
+from agent_ls.app.resumed_reviews import ResumedReviews
+from agent_ls.app.review_desk import ReviewDesk
+from agent_ls.app.reviewed_environment import ReviewedEnvironment, command_files
+from agent_ls.app.settings import Settings
+from agent_ls.app.stored import SessionFiles
+from agent_ls.app.surroundings import EditorEyes, EditorSurroundings
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.environments.editor import EditorEnvironment
+from agent_ls.environments.editor_host import EditorHost
+from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.wrappers.bounded import BoundedEnvironment
+from agent_ls.loop.approval import ApprovalDesk
+from agent_ls.loop.budget import UseLimits
+from agent_ls.loop.config import SessionConfig
+from agent_ls.loop.ids import SessionId
+from agent_ls.loop.redaction import Known
+from agent_ls.loop.restored import Restored
+from agent_ls.loop.seams import ModelClient
+from agent_ls.loop.session import Session
+from agent_ls.policy.situation import Mode, ReviewSetting
+from agent_ls.store.log import Header
+from agent_ls.store.rules import RuleStore
+from agent_ls.store.sessions import OpenSession
+
+
+@dataclass(frozen=True, slots=True)
+class SessionChoice:
+    """What was chosen for one session; `effort` None leaves it to the model."""
+
+    provider: str
+    model: str
+    effort: str | None
+    mode: Mode
+    review: ReviewSetting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assembler:
+    """`start` runs a short task beside the sessions; `audience` is a session that may still be told something.
+
+    `host` and `eyes` None: there is no editor. `environment` stands in place of this machine.
+    """
+
+    models: Models
+    secrets: Known
+    clock: SystemClock
+    rules: RuleStore
+    host: EditorHost | None
+    eyes: EditorEyes | None
+    environment: ExecutionEnvironment | None
+    review: ReviewDesk
+    tapes: Tapes
+    start: Callable[[Callable[[], Awaitable[None]]], None]
+    audience: Callable[[str], LiveSession | None]
+
+    def local(self, folder: str, settings: Settings) -> ExecutionEnvironment:
+        if self.environment:
+            return self.environment
+        rules = settings.command_environment.rules()
+        return LocalEnvironment(folder, environ=self.models.child_environ, env_policy=rules)
+
+    def files(self, local: ExecutionEnvironment) -> ExecutionEnvironment:
+        return EditorEnvironment(local, self.host) if self.host else local
+
+    def assemble(
+        self,
+        opened: OpenSession,
+        header: Header,
+        choice: SessionChoice,
+        settings: Settings,
+        restored: Restored | None,
+    ) -> LiveSession:
+        folder = header.workspace_folder
+        local = self.local(folder, settings)
+        files = self.files(local)
+        stored = SessionFiles(opened, header)
+        bounds = PathBounds(places_of(folder))
+        untold = opened.stored.fold.notices if opened.stored else ()
+        notices = Notices(opened.recorder.notice, untold)
+        asking = ApprovalDesk(lambda event: session.emit(event), lambda: session.is_stopped)
+        grants = Grants(self.rules, folder, self.clock, self.start, lambda event: session.emit(event))
+        desk = PolicyApprover(
+            bounds=bounds, mode=choice.mode, desk=asking, grants=grants, review=choice.review
+        )
+        # A place of a program's own is not looked through: only the disk of this machine can be.
+        listed = local.list_files if isinstance(local, LocalEnvironment) else None
+        client: ModelClient = self.models.client
+        heard: Callable[[ExecutionEnvironment], ExecutionEnvironment] = _as_it_is
+        if tape := self.tapes.of(header.session_id):
+            from agent_ls.app.recording.tape import RecordingClient, RecordingCommands, RecordingFiles
+
+            local = RecordingCommands(RecordingFiles(local, tape), tape)
+            files = RecordingFiles(files, tape)
+            client = RecordingClient(client, tape)
+            heard = partial(RecordingCommands, tape=tape)
+            opened.recorder.also = tape.event
+        bounded = BoundedEnvironment(files, bounds)
+        commands = command_files(listed, files, self.host) if listed else None
+        environment = ReviewedEnvironment(bounded, self.review, stored, desk.is_reviewed_first, commands)
+        facts = opened.stored.fold.config.get("environment") if opened.stored else None
+        session = Session(
+            session_id=SessionId(header.session_id),
+            profile=self.models.profile(choice.provider, choice.model),
+            environment=heard(environment),
+            client=client,
+            approver=desk,
+            recorder=opened.recorder,
+            clock=self.clock,
+            notices=notices,
+            config=_config(settings, choice.effort),
+            restored=restored,
+            secrets=self.secrets,
+            prompts=SessionPrompts(
+                local,
+                files,
+                trusted=False,
+                facts=facts_from_json(facts) if opened.stored else None,
+                keep=lambda facts: stored.remember({"environment": facts_to_json(facts)}),
+            ),
+            before_end=self.review.flush,
+            on_input=lambda text: live.name_after(text),
+            profile_for=self.models.profile,
+            pinned=lambda: pinned_hunks(self.review.open_hunks(session_id=header.session_id), folder),
+            surroundings=EditorSurroundings(self.eyes, folder) if self.eyes else None,
+            reviews=ResumedReviews(self.review.proposals, desk, lambda: self.audience(header.session_id)),
+        )
+        live = LiveSession(
+            session=session,
+            profiles=self.models.profile,
+            desk=desk,
+            environment=environment,
+            files=files,
+            notices=notices,
+            stored=stored,
+            title=opened.stored.title if opened.stored else header.title,
+        )
+        return live
+
+
+def _config(settings: Settings, effort: str | None) -> SessionConfig:
+    return SessionConfig(
+        max_turns=settings.max_turns,
+        max_tool_rounds_per_input=settings.max_tool_rounds_per_input,
+        default_command_timeout_ms=settings.default_command_timeout_ms,
+        max_command_timeout_ms=settings.max_command_timeout_ms,
+        reasoning_effort=effort or None,
+        user_instructions=settings.user_instructions,
+        refuse_ambiguous_edits=settings.edits.ambiguous == "refuse",
+        read_first=settings.edits.read_first,
+        limits=UseLimits(**settings.limits.model_dump()),
+        context=settings.context.config(),
+    )
+
+
+def _as_it_is(place: ExecutionEnvironment) -> ExecutionEnvironment:
+    return place

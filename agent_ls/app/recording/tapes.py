@@ -1,0 +1,52 @@
+"""Which sessions of a workbench are recorded, and where to."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+from agent_ls.app.settings import Settings
+from agent_ls.loop.redaction import Known
+from agent_ls.policy.situation import Mode, ReviewSetting
+from agent_ls.store.log import Header
+
+if TYPE_CHECKING:
+    from agent_ls.app.recording.tape import Tape
+
+
+class Tapes:
+    """`first` is a new file for a recording of the first new session, whatever the settings say."""
+
+    def __init__(self, folder: Path, secrets: Known, first: Path | None) -> None:
+        self._folder = folder
+        self._secrets = secrets
+        self._first = first
+        self._running: dict[str, Tape] = {}
+
+    async def begin(self, header: Header, mode: Mode, review: ReviewSetting, settings: Settings) -> None:
+        """When it is wanted, all that this session is told is recorded, from its beginning on.
+
+        Raises:
+            OSError: the file is there already, or cannot be made.
+        """
+        path, self._first = self._first, None
+        if path is None and settings.record:
+            path = self._folder / f"{header.session_id}.jsonl"
+        if path is None:
+            return
+        from agent_ls.app.recording.tape import begun  # seldom wanted
+
+        kept = settings.model_dump(mode="json", by_alias=True, exclude={"providers", "record"})
+        facts = {"mode": mode, "review": review, "settings": kept}
+        tape = partial(begun, path, header, facts, self._secrets)
+        self._running[header.session_id] = await anyio.to_thread.run_sync(tape)
+
+    def of(self, session_id: str) -> Tape | None:
+        return self._running.get(session_id)
+
+    def close(self, session_id: str) -> None:
+        if tape := self._running.pop(session_id, None):
+            tape.close()
