@@ -53,7 +53,8 @@ ALLOWED: dict[str, set[str]] = {
 
 # Engines: values in, values out. Nothing here may touch the world.
 NO_IO = ("text", "patch", "review", "llm.providers", "llm.sse", "llm.retry", "loop.step", "loop.truncation",
-         "loop.loop_detection", "loop.redaction", "loop.history", "loop.events", "loop.event_codec", "loop.items",
+         "loop.loop_detection", "loop.redaction", "loop.history", "loop.figures", "loop.events",
+         "loop.event_codec", "loop.items",
          "policy", "tools",
          "environments.memory", "environments.search", "llm.accumulate", "headless.transcript",
          "app.export", "store.forks")  # fmt: skip

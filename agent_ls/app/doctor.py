@@ -22,6 +22,7 @@ import anyio.to_thread
 
 from agent_ls._version import __version__
 from agent_ls.app.keys import load_credentials
+from agent_ls.app.logs import log_path
 from agent_ls.app.reachable import LOCAL, reach_all
 from agent_ls.app.state_folder import state_folder
 from agent_ls.environments.local.ripgrep import candidates, newest
@@ -113,10 +114,10 @@ def _state() -> Finding:
 
 def _log() -> Finding:
     places = (
-        "in Neovim the file vim.lsp.log.get_filename(), in VS Code the output channel agent-ls, "
-        "in Emacs the buffer *EGLOT … stderr*"
+        "warnings are also on the server's stderr, which the editor keeps: in Neovim the file "
+        "vim.lsp.log.get_filename(), in VS Code the output channel agent-ls, in Emacs the buffer *EGLOT … stderr*"
     )
-    return Finding("log", "good", f"the server's log is its stderr, which the editor keeps: {places}")
+    return Finding("log", "good", f"{log_path()}; {places}")
 
 
 async def _ripgrep() -> Finding:

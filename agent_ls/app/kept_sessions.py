@@ -10,6 +10,7 @@ from typing import Literal
 from agent_ls.app.archive import open_hunks, session_text
 from agent_ls.app.errors import BadChoiceError, SessionHasHunksError
 from agent_ls.app.store_errors import STATE_VARIABLE, store_errors
+from agent_ls.loop.figures import Figures, figures_of
 from agent_ls.loop.items import Item
 from agent_ls.store import pages, upkeep
 from agent_ls.store.errors import StoreError
@@ -71,6 +72,11 @@ class KeptSessions:
     def items(self, session_id: str) -> tuple[Item, ...]:
         with store_errors(session_id):
             return pages.all_items(log_path(self._store.folder(session_id)))
+
+    def figures(self, session_id: str) -> Figures:
+        """What its model calls, rounds and tools took."""
+        with store_errors(session_id):
+            return figures_of(pages.all_events(log_path(self._store.folder(session_id))))
 
     def export(self, session_id: str, format_: Literal["markdown", "jsonl"]) -> str:
         with store_errors(session_id):

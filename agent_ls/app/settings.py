@@ -126,11 +126,20 @@ class Settings(_Section):
     command_environment: CommandEnvironmentSettings = CommandEnvironmentSettings()
     providers: dict[str, ProviderSettings] = Field(default_factory=dict)
     record: bool = False
+    log_level: Literal["error", "warning", "info", "debug"] = "info"
     diagnostics_wait_ms: int = Field(default=1_500, ge=0, le=60_000)
     walkthrough_pause_ms: int = Field(default=25, ge=0, le=1000)
 
 
-_SECTIONS = (EditSettings, SessionSettings, ContextSettings, CommandEnvironmentSettings)
+_SECTIONS = (
+    Settings,
+    EditSettings,
+    SessionSettings,
+    LimitSettings,
+    ContextSettings,
+    CommandEnvironmentSettings,
+    ProviderSettings,
+)
 
 
 def parse_settings(raw: Mapping[str, Any]) -> tuple[Settings, list[str]]:
@@ -152,19 +161,7 @@ def parse_settings(raw: Mapping[str, Any]) -> tuple[Settings, list[str]]:
 
 
 def _like(name: str) -> str:
-    known = [
-        to_camel(field)
-        for section in (
-            Settings,
-            EditSettings,
-            SessionSettings,
-            LimitSettings,
-            ContextSettings,
-            CommandEnvironmentSettings,
-            ProviderSettings,
-        )
-        for field in section.model_fields
-    ]
+    known = [to_camel(field) for section in _SECTIONS for field in section.model_fields]
     return "".join(f" (did you mean {near}?)" for near in get_close_matches(name, known, n=1))
 
 

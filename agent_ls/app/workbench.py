@@ -29,6 +29,7 @@ from agent_ls.app.errors import (
 )
 from agent_ls.app.ledgers import find, gather, stand_found
 from agent_ls.app.live_session import LiveSession, SessionSummary
+from agent_ls.app.logs import set_level
 from agent_ls.app.mentions import Mentions
 from agent_ls.app.models import WALKTHROUGH, Models
 from agent_ls.app.recording.tapes import Tapes
@@ -124,6 +125,7 @@ class Workbench:
         self.settings = self.models.settings = settings.model_copy(
             update={"providers": self.settings.providers}
         )
+        set_level(settings.log_level)
         return problems
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:

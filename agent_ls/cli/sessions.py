@@ -19,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show = actions.add_parser("show", help="what one is, and how it went, for people")
     show.add_argument("id", metavar="ID")
     show.add_argument("--json", action="store_true", dest="as_json", help="what it is, as one JSON object")
+    show.add_argument("--figures", action="store_true", help="what each model call, round and tool took")
     export = actions.add_parser("export", help="one as Markdown, or its events as JSON lines")
     export.add_argument("id", metavar="ID")
     export.add_argument("--format", choices=("markdown", "jsonl"), default="markdown")
@@ -85,6 +86,8 @@ def _list(kept: KeptSessions, options: argparse.Namespace) -> int:
 
 
 def _show(kept: KeptSessions, options: argparse.Namespace) -> int:
+    if options.figures:
+        return _show_figures(kept, options)
     found = kept.one(options.id)
     if options.as_json:
         print(json.dumps(found.facts, ensure_ascii=False))
@@ -93,6 +96,14 @@ def _show(kept: KeptSessions, options: argparse.Namespace) -> int:
         print(f"{name + ':':17} {value}")
     print()
     print(kept.transcript(options.id), end="")
+    return 0
+
+
+def _show_figures(kept: KeptSessions, options: argparse.Namespace) -> int:
+    from agent_ls.app.figures_text import as_json, as_text
+
+    figures = kept.figures(options.id)
+    print(json.dumps(as_json(figures)) if options.as_json else as_text(figures))
     return 0
 
 

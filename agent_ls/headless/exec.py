@@ -16,6 +16,7 @@ import anyio
 from agent_ls.app.errors import AppError
 from agent_ls.app.keys import load_credentials
 from agent_ls.app.live_session import LiveSession
+from agent_ls.app.logs import start_log
 from agent_ls.app.settings import Settings
 from agent_ls.app.workbench import Workbench
 from agent_ls.headless.answerer import MODES, Approve, answerer
@@ -86,7 +87,9 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
     Raises:
         AppError: nothing was begun.
     """
-    bench = Workbench(settings=options.settings, credentials=load_credentials(), record_to=options.record)
+    credentials = load_credentials()
+    start_log(options.settings.log_level, credentials.known_secrets)
+    bench = Workbench(settings=options.settings, credentials=credentials, record_to=options.record)
     outcome = Outcome()
     refused: AppError | None = None
     async with anyio.create_task_group() as group:

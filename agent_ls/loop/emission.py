@@ -6,6 +6,7 @@ however long its part is), for those who come late and for the log, which gets i
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
@@ -31,10 +32,13 @@ from agent_ls.loop.events import (
     ToolCallEnd,
     ToolCallStart,
 )
+from agent_ls.loop.figures import log_line
 from agent_ls.loop.ids import SessionId
 from agent_ls.loop.proposed import Proposed
 from agent_ls.loop.seams import Clock, Recorder
 from agent_ls.loop.subscription import Encoded, Subscription
+
+log = logging.getLogger(__name__)
 
 PARTIAL_INTERVAL_S = 1.0
 
@@ -121,6 +125,8 @@ class EventHub:
         encoded = Encoded(envelope, data)
         for subscription in self._subscriptions:
             subscription.push(encoded)
+        if log.isEnabledFor(logging.INFO) and (said := log_line(envelope)):
+            log.info("%s", said)
         if isinstance(event, SessionEnd):
             self._end_subscriptions()
         return envelope

@@ -220,7 +220,8 @@ class UsageReport:
     """`call` is this response, `total` the session's sum; `context_tokens` what the next call will about send.
 
     Costs are at published rates; None is "not known", and so is a sum with a part that is not known. `calibration` is
-    the moving average of reported tokens to those that were estimated; estimates have it in them.
+    the moving average of reported tokens to those that were estimated; estimates have it in them. `duration_ms` is from
+    the request that was answered to the end of its answer, `first_output_ms` to its first piece; None: not measured.
     """
 
     kind: ClassVar[str] = "usage"
@@ -232,6 +233,8 @@ class UsageReport:
     total_cost_usd: float | None = None
     context: ContextParts = ContextParts()
     calibration: float = 1.0
+    duration_ms: int | None = None
+    first_output_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

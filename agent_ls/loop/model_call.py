@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from contextlib import aclosing
+from dataclasses import dataclass
 
 from agent_ls.llm.errors import LlmError, StreamError
 from agent_ls.llm.messages import ToolCallPart
@@ -18,6 +19,20 @@ from agent_ls.loop.events import Retry
 from agent_ls.loop.ids import ToolCallId
 from agent_ls.loop.seams import Clock, ModelClient
 from agent_ls.loop.turns import AssistantTurn, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """The recorded turn, the answer that it was made of, and how that ended.
+
+    `duration_ms` is from the request that was answered to the end, `first_output_ms` to the first piece.
+    """
+
+    turn: AssistantTurn
+    answer: Answer
+    finish: StreamFinish
+    duration_ms: int
+    first_output_ms: int
 
 
 class ModelCalls:
@@ -44,16 +59,17 @@ class ModelCalls:
         *,
         streaming: bool,
         on_call: Callable[[ToolCallPart, ToolCallId, int], None] = lambda part, call_id, place: None,
-    ) -> tuple[AssistantTurn, Answer, StreamFinish]:
-        """The recorded turn, the answer it was made of, and how that ended. `on_call` as in Answer.
+    ) -> ModelReply:
+        """`on_call` as in Answer.
 
         Raises:
             LlmError: no further attempt is to be made; text that had come is in the history.
         """
         for attempt in itertools.count():
             answer = Answer(self._hub, self._call_ids, on_call)
+            begun_ms = self._clock.monotonic_ms()
             try:
-                finish = await self._read(request, answer, streaming=streaming)
+                finish, first_ms = await self._read(request, answer, streaming=streaming)
             except LlmError as error:
                 delay_s = retry_delay_s(error, attempt, policy, self._clock.random())
                 # What was shown cannot be taken back: from the first piece on there is no second attempt.
@@ -67,30 +83,37 @@ class ModelCalls:
             else:
                 turn = self._turn(request, answer, finish)
                 self._record(turn)
-                return turn, answer, finish
+                duration_ms = self._clock.monotonic_ms() - begun_ms
+                return ModelReply(turn, answer, finish, duration_ms, first_ms - begun_ms)
             await self._clock.sleep(delay_s)
         raise AssertionError("unreachable: count() does not end")
 
-    async def _read(self, request: Request, answer: Answer, *, streaming: bool) -> StreamFinish:
+    async def _read(self, request: Request, answer: Answer, *, streaming: bool) -> tuple[StreamFinish, int]:
+        """How it ended, and when its first piece had come."""
         if streaming:
-            await self._stream(request, answer)
+            first_ms = await self._stream(request, answer)
         else:
-            for event in replayed(await self._client.complete(request)):
+            response = await self._client.complete(request)
+            first_ms = self._clock.monotonic_ms()
+            for event in replayed(response):
                 answer.feed(event)
         if answer.finish is None:
             broken = "The answer broke off before its end."
             raise StreamError(broken, provider=request.provider, model=request.model)
-        return answer.finish
+        return answer.finish, first_ms
 
-    async def _stream(self, request: Request, answer: Answer) -> None:
+    async def _stream(self, request: Request, answer: Answer) -> int:
         """Reads to the end, past the finish: a connection that was read out can be used again."""
+        first_ms = 0
         try:
             async with aclosing(self._client.stream(request)) as events:
                 async for event in events:
+                    first_ms = first_ms or self._clock.monotonic_ms()
                     answer.feed(event)
         except LlmError:
             if answer.finish is None:
                 raise
+        return first_ms
 
     def _keep_cut(self, request: Request, answer: Answer, why: str) -> None:
         """A partial answer stays in the history as far as it is text (H2, R4). Nobody reported what it cost."""

@@ -29,7 +29,7 @@ from agent_ls.loop.history import History
 from agent_ls.loop.ids import SessionId, ToolCallId
 from agent_ls.loop.inbox import Inbox
 from agent_ls.loop.loop_detection import calls_since_warning, detect_loop, signature, warning
-from agent_ls.loop.model_call import ModelCalls
+from agent_ls.loop.model_call import ModelCalls, ModelReply
 from agent_ls.loop.prefix import Prefix
 from agent_ls.loop.redaction import Known, none_known
 from agent_ls.loop.restored import Restored, SuspendedCall
@@ -320,7 +320,7 @@ class TurnLoop:
         sent = self.context.sending(profile, config)
         early = EarlyCalls(self._dispatcher, profile, config, self._ports.environment)
         try:
-            turn, answer, finish = await early.beside(
+            reply = await early.beside(
                 self._model.ask(
                     request, config.retry, streaming=profile.supports_streaming, on_call=early.offer
                 )
@@ -333,15 +333,16 @@ class TurnLoop:
                 raise
             self._report_usage(profile, config, usage)
             return await self._call_model(profile, config, prefix, replace(progress, has_overflowed=True))
+        finish = reply.finish
         self.context.observe(sent, finish.usage, config)
-        self._report_usage(profile, config, finish.usage)
+        self._report_usage(profile, config, finish.usage, reply)
         for message in (*finish.warnings, cut_message(finish.finish_reason)):
             if message:
                 self._hub.emit(Warning(message, finish.finish_reason.kind))
         return replace(
             progress,
-            answer=turn,
-            call_ids=answer.event_ids,
+            answer=reply.turn,
+            call_ids=reply.answer.event_ids,
             early=early.started,
             has_overflowed=False,
         )
@@ -416,7 +417,9 @@ class TurnLoop:
             self.record(SteeringTurn(steer.text, self._ports.clock.now(), images=steer.images))
             self._hub.emit(SteeringInjected(steer.id, steer.text))
 
-    def _report_usage(self, profile: ProviderProfile, config: SessionConfig, usage: Usage) -> None:
+    def _report_usage(
+        self, profile: ProviderProfile, config: SessionConfig, usage: Usage, reply: ModelReply | None = None
+    ) -> None:
         cost_usd, spending = profile.cost_usd(usage), self._shared.spending
         spending.add(usage, cost_usd)
         parts = self.context.measure(config)
@@ -430,6 +433,8 @@ class TurnLoop:
                 total_cost_usd=spending.cost_usd,
                 context=parts,
                 calibration=self.context.calibration,
+                duration_ms=reply.duration_ms if reply else None,
+                first_output_ms=reply.first_output_ms if reply else None,
             )
         )
 

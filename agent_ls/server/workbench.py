@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent_ls.app.keys import load_credentials
+from agent_ls.app.logs import start_log
 from agent_ls.app.settings import parse_settings
 from agent_ls.app.workbench import Workbench
 from agent_ls.server.editor_host import LspEditorHost
@@ -16,5 +17,7 @@ def open_workbench(host: LspEditorHost, options: dict[str, Any]) -> tuple[Bench,
     """The workbench, and what was wrong with the settings."""
     settings, problems = parse_settings(options)
     host.wait_for_problems(settings.diagnostics_wait_ms)
-    bench = Workbench(settings=settings, credentials=load_credentials(), editor_host=host, eyes=host)
+    credentials = load_credentials()
+    start_log(settings.log_level, credentials.known_secrets)
+    bench = Workbench(settings=settings, credentials=credentials, editor_host=host, eyes=host)
     return bench, problems

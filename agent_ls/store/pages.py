@@ -203,6 +203,18 @@ def all_items(path: Path) -> tuple[Item, ...]:
     return fold.items
 
 
+def all_events(path: Path) -> Iterator[Envelope]:
+    """Oldest first; records of another kind, and damaged ones, are left out.
+
+    Raises:
+        OSError.
+    """
+    with open_part(path) as log:
+        for line in log.forward(0):
+            if (envelope := maybe_event(line)) is not None:
+                yield envelope
+
+
 def maybe_event(line: bytes) -> Envelope | None:
     """None for another record, for an event of another version, and for a line that is damaged."""
     if not line.startswith(_EVENT):

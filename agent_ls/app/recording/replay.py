@@ -51,7 +51,7 @@ _OUR_ID = re.compile(r"\b[a-z]{1,4}-[0-9a-f]{16}\b")
 # The last four are of texts in which a name may stand for a longer one.
 _VOLATILE = frozenset(
     (
-        "id", "durationMs", "timestamp", "clientKey", "digest", "link", "sessionId", "outputRef",
+        "id", "durationMs", "firstOutputMs", "timestamp", "clientKey", "digest", "link", "sessionId", "outputRef",
         "outputChars", "contextTokens", "context", "calibration",
     )
 )  # fmt: skip

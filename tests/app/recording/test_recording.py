@@ -26,7 +26,7 @@ from tests.docs.pages import ROOT
 from tests.support.fake_provider import FakeProvider, reasoning, text, tool_call
 from tests.support.workbench import Talk, allow
 
-pytestmark = pytest.mark.req("H13", "R6")
+pytestmark = pytest.mark.req("H13")
 
 GOLDEN = ROOT / "tests" / "golden" / "recording" / "walkthrough.jsonl"
 SECRET = "sk-secret-of-the-test-0123"

@@ -1,0 +1,106 @@
+"""The log of this process: a file in the user's state folder, written by a thread of its own, without keys (R6).
+
+What is said there: the life of sessions in figures (loop/figures.py), and what went wrong. A library's host configures
+logging itself: only the server and `agent-ls exec` start this one.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import sys
+import time
+from logging.handlers import QueueHandler, QueueListener, RotatingFileHandler
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Literal, TypeAlias
+
+from agent_ls.app.state_folder import state_folder
+from agent_ls.loop.redaction import Known, redacted
+
+LogLevel: TypeAlias = Literal["error", "warning", "info", "debug"]
+
+LOGGER = "agent_ls"
+FILE_BYTES = 4 * 1024 * 1024
+OLD_FILES = 2
+_CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), 127)} | {10: "\\n", 9: "\\t"}
+
+
+def log_path(folder: Path | None = None) -> Path:
+    """`folder` None: the user's state folder."""
+    return (folder or state_folder()) / "log" / "agent-ls.log"
+
+
+def start_log(level: LogLevel, known: Known, folder: Path | None = None) -> None:
+    """From here on. Done again, only the level changes. stderr, which an editor keeps, has warnings and worse.
+
+    A file that cannot be written is told on stderr, once, and nothing else happens.
+    """
+    logger = logging.getLogger(LOGGER)
+    logger.setLevel(level.upper())
+    if any(isinstance(handler, QueueHandler) for handler in logger.handlers):
+        return
+    formatter = _Plain(known)
+    for handler in logging.getLogger().handlers:
+        handler.setLevel(logging.WARNING)
+        handler.setFormatter(formatter)
+    queue: SimpleQueue[logging.LogRecord] = SimpleQueue()
+    listener = QueueListener(queue, _PrivateFile(log_path(folder)))
+    sender = QueueHandler(queue)
+    sender.setFormatter(formatter)  # in the thread that logs: what waits in the queue has no key in it
+    logger.addHandler(sender)
+    listener.start()
+    atexit.register(listener.stop)
+
+
+def set_level(level: LogLevel) -> None:
+    logging.getLogger(LOGGER).setLevel(level.upper())
+
+
+class _Plain(logging.Formatter):
+    """One line for a message, whatever is in it, and the lines of an error below it."""
+
+    converter = staticmethod(time.gmtime)
+    default_msec_format = "%s.%03dZ"
+    default_time_format = "%Y-%m-%dT%H:%M:%S"
+
+    def __init__(self, known: Known) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s")
+        self._known = known
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # the name is of the standard library
+        return super().formatMessage(record).translate(_CONTROL)
+
+    def format(self, record: logging.LogRecord) -> str:
+        return redacted(super().format(record), self._known())
+
+
+class _PrivateFile(RotatingFileHandler):
+    """Only the user may read it. Made when the first line comes."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            path,
+            maxBytes=FILE_BYTES,
+            backupCount=OLD_FILES,
+            encoding="utf-8",
+            delay=True,
+            errors="backslashreplace",
+        )
+        self._has_failed = False
+
+    def _open(self):  # type: ignore[no-untyped-def]  # the stubs of the base do not name its type
+        Path(self.baseFilename).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return open(  # the handler closes it
+            self.baseFilename, self.mode, encoding=self.encoding, errors=self.errors, opener=_private
+        )
+
+    def handleError(self, record: logging.LogRecord) -> None:  # the name is of the standard library
+        if not self._has_failed:
+            self._has_failed = True
+            sys.stderr.write(f"agent-ls: the log {self.baseFilename} cannot be written\n")
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

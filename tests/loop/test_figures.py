@@ -1,0 +1,103 @@
+"""Figures of a session, from its events (R6)."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.llm.requests import Usage
+from agent_ls.loop.events import (
+    Envelope,
+    Error,
+    RecordedEvent,
+    Retry,
+    ToolCallEnd,
+    ToolCallStart,
+    UsageReport,
+    UserInput,
+)
+from agent_ls.loop.figures import figures_of, log_line
+
+pytestmark = pytest.mark.req("R6")
+
+
+def at(second: float, event: RecordedEvent, turn: str = "t1", agent: str = "") -> Envelope:
+    return Envelope("s1", 1, f"2026-01-02T03:04:{second:06.3f}+00:00", event, turn, agent)
+
+
+def used(duration_ms: int | None = 900, first_ms: int | None = 300) -> UsageReport:
+    return UsageReport(
+        Usage(10, 5), Usage(10, 5), 1, 100, 0.5, None, duration_ms=duration_ms, first_output_ms=first_ms
+    )
+
+
+def start(call: str, index: int = 0, name: str = "shell") -> ToolCallStart:
+    return ToolCallStart(call, index, name, "{}", "secret words")
+
+
+def end(call: str, ms: int, kind: str = "", name: str = "shell") -> ToolCallEnd:
+    return ToolCallEnd(call, name, "secret words", "", bool(kind), kind, ms, 12)
+
+
+def test_a_round_is_its_model_call_and_the_tools_that_it_called() -> None:
+    figures = figures_of(
+        [
+            at(0, UserInput("secret words")),
+            at(0.5, Retry(1, 10, "server", "again")),
+            at(1, used()),
+            at(1.1, start("c1")),
+            at(1.2, start("c2", 1)),
+            at(1.5, end("c2", 300, "tool_error")),
+            at(2.1, end("c1", 1000)),
+            at(3, used(first_ms=100)),
+        ]
+    )
+    first, second = figures.rounds
+    assert (first.model_ms, first.first_output_ms, first.retries, first.cost_usd) == (900, 300, 1, 0.5)
+    assert (first.tool_calls, first.failed_calls, first.tools_ms) == (2, 1, 1000)
+    assert (second.first_output_ms, second.tool_calls, second.tools_ms, second.retries) == (100, 0, 0, 0)
+    (tool,) = figures.tools
+    assert (tool.calls, tool.failed, tool.median_ms, tool.longest_ms, tool.output_chars) == (
+        2,
+        1,
+        650,
+        1000,
+        24,
+    )
+
+
+def test_a_read_that_began_before_its_answers_end_counts_to_that_answer() -> None:
+    figures = figures_of(
+        [
+            at(1, used()),
+            at(1.1, start("c1")),
+            at(1.2, end("c1", 100)),
+            at(1.5, start("c2", name="grep")),
+            at(1.6, end("c2", 50, name="grep")),
+            at(2, used(first_ms=1)),
+        ]
+    )
+    assert [(it.first_output_ms, it.tool_calls) for it in figures.rounds] == [(300, 1), (1, 1)]
+    assert [it.name for it in figures.tools] == ["shell", "grep"]
+
+
+def test_agents_have_rounds_of_their_own_and_older_logs_no_times() -> None:
+    figures = figures_of([at(1, used()), at(2, used(None, None), agent="agent_1"), at(3, start("c1"))])
+    assert [(it.agent_id, it.model_ms) for it in figures.rounds] == [("", 900), ("agent_1", None)]
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (used(), "model_call ms=900 first_output_ms=300 input=10 output=5 cache_read=None"),
+        (end("c1", 7, "timeout"), "tool name=shell ms=7 chars=12 result=timeout"),
+        (Error("secret words", "auth"), "error kind=auth"),
+        (Retry(2, 10, "server", "secret words"), "retry attempt=2 delay_ms=10 error=server"),
+    ],
+    ids=lambda value: getattr(value, "kind", ""),
+)
+def test_the_log_has_numbers_and_names(event: RecordedEvent, said: str) -> None:
+    assert log_line(at(1, event, agent="agent_2")) == f"{said} session=s1 turn=t1 agent=agent_2"
+
+
+def test_the_log_is_silent_about_what_was_said() -> None:
+    assert log_line(at(1, UserInput("secret words"))) == ""
