@@ -249,6 +249,17 @@ class ExecutionEnvironment(Protocol):
         """
         ...
 
+    async def write_process(self, process_id: str, text: str, *, close: bool = False) -> ProcessInfo:
+        """Gives a background process input, as it is; `close` closes its input behind it.
+
+        Returns when the process can read all of it.
+
+        Raises:
+            PathNotFoundError: no such process id. InputRefusedError: it has ended, its input was closed, or it
+            reads nothing for long; part of the text may have been taken.
+        """
+        ...
+
     async def kill_process(self, process_id: str) -> ProcessInfo:
         """Ends it (TERM, 2 s, KILL) with all it started.
 

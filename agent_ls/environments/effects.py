@@ -56,16 +56,21 @@ class WriteEffect:
 
 @dataclass(frozen=True, slots=True)
 class CommandEffect:
-    """Runs a shell command in `working_dir` with `env_vars` added."""
+    """Runs a shell command in `working_dir` with `env_vars` added.
+
+    `input_of` is not empty where it is typed into a background process, whose id that is, instead.
+    """
 
     command: str
     working_dir: str
     env_vars: tuple[tuple[str, str], ...] = ()
     background: bool = False
+    input_of: str = ""
 
     @property
     def digest(self) -> str:
-        return _digest("command", self.command, self.working_dir, repr(self.env_vars), str(self.background))
+        parts = (self.command, self.working_dir, repr(self.env_vars), str(self.background))
+        return _digest("input", self.input_of, *parts) if self.input_of else _digest("command", *parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,7 @@ class ProcessEffect:
     """Acts on a background process that this session started."""
 
     process_id: str
-    action: Literal["list", "read", "kill"]
+    action: Literal["list", "read", "write", "kill"]
 
     @property
     def digest(self) -> str:

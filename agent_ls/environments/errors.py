@@ -12,6 +12,7 @@ EnvError
     EditRefusedError          the editor would not take the edit
     InvalidPatternError       a search pattern that does not parse
     ProcessStartError         the command could not be started
+    InputRefusedError         a process that takes no input
     UnsupportedError          this environment cannot do that
     CommitError               a commit failed half way; tells what could not be put back
 """
@@ -105,6 +106,13 @@ class InvalidPatternError(EnvError):
 
 class ProcessStartError(EnvError):
     kind = "process_start"
+
+
+class InputRefusedError(EnvError):
+    kind = "input_refused"
+
+    def __init__(self, process_id: str, reason: str) -> None:
+        super().__init__(f"Process {process_id} takes no input: {reason}.")
 
 
 class UnsupportedError(EnvError):

@@ -195,6 +195,9 @@ class MemoryEnvironment:
     async def wait_process(self, process_id: str) -> ProcessInfo:
         raise PathNotFoundError(process_id)
 
+    async def write_process(self, process_id: str, text: str, *, close: bool = False) -> ProcessInfo:
+        raise PathNotFoundError(process_id)
+
     async def kill_process(self, process_id: str) -> ProcessInfo:
         raise PathNotFoundError(process_id)
 

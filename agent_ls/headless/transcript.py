@@ -305,6 +305,10 @@ class Transcript:
     def _command(self, effect: dict[str, Any], summary: str) -> Iterator[str]:
         """What the line of the call does not say already."""
         command: str = effect["command"]
+        if process := effect.get("inputOf"):
+            yield from (f"> {line}" for line in plain(command).removesuffix("\n").split("\n"))
+            yield f"as input for the background process {plain(process)}"
+            return
         if command != summary:
             yield from (f"$ {line}" for line in plain(command).split("\n"))
         if effect["workingDir"] != self._folder:
@@ -365,6 +369,8 @@ def _question(effect: dict[str, Any]) -> str:
     match effect.get("type"):
         case "WriteEffect":
             return "May it make this change?"
+        case "CommandEffect" if effect.get("inputOf"):
+            return "May it type this?"
         case "CommandEffect":
             return "May it run this command?"
         case "ReadEffect":

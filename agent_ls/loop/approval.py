@@ -216,6 +216,8 @@ class ApprovalDesk:
 def _why_not_replaced(request: ApprovalRequested, answer: Answer) -> str:
     if request.effect["type"] != CommandEffect.__name__:
         return "only a command can be replaced: this request is about something else"
+    if request.effect.get("inputOf"):
+        return "what is typed into a process can be denied, not replaced: say in the denial what to type"
     if answer.decision == "deny":
         return "a command that is denied is not replaced"
     if answer.rule_id:
@@ -239,7 +241,10 @@ def _requested(question: ApprovalQuestion, verdict: Verdict) -> ApprovalRequeste
 
 def effect_json(effect: Effect) -> dict[str, Any]:
     """The effect as plain JSON with camelCase names; `type` is the name of its class."""
-    return {"type": type(effect).__name__, **_camel(asdict(effect))}
+    told = {"type": type(effect).__name__, **_camel(asdict(effect))}
+    if not told.get("inputOf"):  # few commands are input
+        told.pop("inputOf", None)
+    return told
 
 
 def _camel(value: Any) -> Any:

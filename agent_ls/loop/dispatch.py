@@ -306,7 +306,7 @@ class Dispatcher:
         effect = prepared.effect
         if isinstance(effect, WriteEffect):
             return await self._edit(call, prepared, effect)
-        if not isinstance(effect, CommandEffect):
+        if not isinstance(effect, CommandEffect) or effect.input_of:
             return await prepared.run()
         return await self.terminals.run(call.event_id, effect, prepared.run)
 

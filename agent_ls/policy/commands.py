@@ -4,7 +4,7 @@ what wipes a root or a disk                     refuse, all modes (X7)
 plan                                            refuse
 the very command that the user allowed          allow
 what is on the short list, leads out, touches what configures tools, or is not understood      ask, all modes
-what only looks                                 allow
+what only looks, and is not typed into a process    allow
 full                                            allow
 what rules of the user cover                    allow
 everything else                                 ask, and offer a rule
@@ -47,11 +47,19 @@ def judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
         return Allow("this exact command was allowed by the user", (exact,))
     if not situation.is_walled:
         return Ask("the walls that you asked for do not stand on this machine", _exact(exact))
-    if found.is_read_only:
+    if effect.input_of and not _is_whole(effect.command):
+        why = f"a line typed into process {effect.input_of} is not whole, so that it cannot be judged"
+        return _asked_always(effect, why, places, situation)
+    if found.is_read_only and not effect.input_of:  # what reads it need not be a shell
         return Allow("it only looks")
     if situation.mode == "full":
         return Allow("mode full")
     return _by_rules(effect, found, situation, exact)
+
+
+def _is_whole(text: str) -> bool:
+    """Whether typed lines can be judged by themselves: none goes on with what is typed next."""
+    return text.endswith("\n") and not any(line.endswith("\\") for line in text.split("\n"))
 
 
 def _never_silent(found: Understanding, working_dir: str, situation: Situation) -> str:
@@ -93,13 +101,14 @@ def _exact(rule_id: str) -> tuple[Rule, ...]:
 
 
 def _by_rules(effect: CommandEffect, found: Understanding, situation: Situation, exact: str) -> Judgement:
-    can_be_ruled = found.is_general and not effect.background
+    can_be_ruled = found.is_general and not effect.background and not effect.input_of
     used = rules.matching(found.commands, situation.grants) if can_be_ruled else None
     if used:
         return Allow(f"allowed by your rule {' and '.join(map(rules.described, used))}", used)
     general = rules.general_id(found.commands) if can_be_ruled else ""
     offered = _general(general, effect, situation) if general else ()
-    return Ask("in this mode commands are asked about", (*offered, *_exact(exact)))
+    what = f"input for process {effect.input_of} is" if effect.input_of else "commands are"
+    return Ask(f"in this mode {what} asked about", (*offered, *_exact(exact)))
 
 
 def _general(rule_id: str, effect: CommandEffect, situation: Situation) -> tuple[Rule, ...]:

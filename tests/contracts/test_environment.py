@@ -27,6 +27,7 @@ from agent_ls.environments.errors import (
     CommitError,
     EnvError,
     FileTooLargeError,
+    InputRefusedError,
     InvalidPatternError,
     NotAFileError,
     NotAFolderError,
@@ -491,11 +492,35 @@ async def test_a_background_process_is_started_read_listed_and_killed(open_env: 
         assert await env.read_process(started.id, offset) == ("", offset)
 
 
-@pytest.mark.parametrize("action", ["read", "kill"])
+@runners
+@pytest.mark.req("T5")
+async def test_a_background_process_reads_what_is_written_until_its_input_is_closed(open_env: Open) -> None:
+    async with open_env({}) as env:
+        started = await env.start_process(
+            "read first; echo got $first; cat; echo end; exec sleep 1000", CommandOptions()
+        )
+        await env.write_process(started.id, "one\n")
+        await printed(env, started.id, "got one\n")
+        assert (await env.write_process(started.id, "two\nthree\n", close=True)).exit_code is None
+        await printed(env, started.id, "got one\ntwo\nthree\nend\n")
+        with pytest.raises(InputRefusedError):
+            await env.write_process(started.id, "four\n")
+        await env.kill_process(started.id)
+        with pytest.raises(InputRefusedError):
+            await env.write_process(started.id, "five\n")
+
+
+@pytest.mark.parametrize("action", ["read", "write", "kill"])
 async def test_an_unknown_background_process_is_not_found(open_env: Open, action: str) -> None:
     async with open_env({}) as env:
         with pytest.raises(PathNotFoundError):
-            await (env.read_process("p9") if action == "read" else env.kill_process("p9"))
+            match action:
+                case "read":
+                    await env.read_process("p9")
+                case "write":
+                    await env.write_process("p9", "x")
+                case _:
+                    await env.kill_process("p9")
 
 
 @without_commands

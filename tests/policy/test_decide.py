@@ -33,6 +33,10 @@ def command(text: str, cwd: str = ROOT) -> CommandEffect:
     return CommandEffect(text, cwd)
 
 
+def typed(text: str) -> CommandEffect:
+    return CommandEffect(text, ROOT, input_of="p1")
+
+
 CASES: list[tuple[str, Effect, dict[Mode, type]]] = [
     ("nothing", NoEffect(), {"plan": Allow, "ask": Allow, "edits": Allow, "full": Allow}),
     ("read inside", ReadEffect(("/w/a",)), {"plan": Allow, "ask": Allow, "edits": Allow, "full": Allow}),
@@ -70,6 +74,13 @@ CASES: list[tuple[str, Effect, dict[Mode, type]]] = [
     ("credentials by a variable", command("cat $HOME/.AWS/credentials"), {"full": Ask}),
     ("find -delete", command("find . -name x -delete"), {"full": Ask}),
     ("own process", ProcessEffect("p1", "kill"), {"plan": Allow, "ask": Allow}),
+    ("input", typed("yes\n"), {"plan": Refuse, "ask": Ask, "edits": Ask, "full": Allow}),
+    ("input that would only look", typed("ls\n"), {"plan": Refuse, "ask": Ask, "full": Allow}),
+    ("input that is dangerous", typed("rm -rf build\n"), {"full": Ask}),
+    ("input that wipes a root", typed("rm -rf /\n"), {"full": Refuse}),
+    ("input without its end", typed("rm -rf"), {"full": Ask}),
+    ("input that goes on", typed("echo x \\\n"), {"full": Ask}),
+    ("input with an open quote", typed("echo 'x\n"), {"full": Ask}),
 ]  # fmt: skip
 
 

@@ -29,7 +29,7 @@ PARAMETERS: dict[str, list[str]] = {
     "shell": ["command", "description", "timeout_ms", "working_dir", "env_vars", "background"],
     "grep": ["pattern", "path", "glob_filter", "case_insensitive", "literal", "context_lines", "max_results"],
     "glob": ["pattern", "path"],
-    "processes": ["action", "process_id", "offset"],
+    "processes": ["action", "process_id", "offset", "text", "close_input"],
     "plan": ["items", "explanation"],
     "ask_user": ["question", "choices", "multiple"],
     "spawn_agent": ["task", "working_dir", "model", "max_turns", "with_history"],

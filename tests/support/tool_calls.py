@@ -18,7 +18,7 @@ from agent_ls.environments.base import (
     ProcessInfo,
     sha256,
 )
-from agent_ls.environments.errors import PathNotFoundError
+from agent_ls.environments.errors import InputRefusedError, PathNotFoundError
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.tools.base import Prepared, ShellLimits, Tool, ToolContext, ToolError, ToolOutput
 
@@ -55,6 +55,8 @@ class ProcessEnvironment(MemoryEnvironment):
         self.started: list[tuple[str, CommandOptions]] = []
         self.processes: dict[str, ProcessInfo] = {}
         self.outputs: dict[str, str] = {}
+        self.inputs: dict[str, str] = {}
+        self.closed: set[str] = set()
         self.ended = anyio.Event()
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
@@ -75,6 +77,14 @@ class ProcessEnvironment(MemoryEnvironment):
         while self.processes[process_id].exit_code is None:
             self.ended = anyio.Event()
             await self.ended.wait()
+        return self.processes[process_id]
+
+    async def write_process(self, process_id: str, text: str, *, close: bool = False) -> ProcessInfo:
+        if process_id in self.closed:
+            raise InputRefusedError(process_id, "its input was closed")
+        self.inputs[process_id] = self.inputs.get(process_id, "") + text
+        if close:
+            self.closed.add(process_id)
         return self.processes[process_id]
 
     async def kill_process(self, process_id: str) -> ProcessInfo:

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from pydantic import ValidationError
 
-from agent_ls.environments.effects import ProcessEffect
+from agent_ls.environments.effects import CommandEffect, ProcessEffect
+from agent_ls.environments.errors import InputRefusedError
 from agent_ls.tools.processes import PROCESSES
 from agent_ls.tools.shell import shell_tool
 from tests.support.tool_calls import ProcessEnvironment, ToolCalls
@@ -76,3 +77,43 @@ async def test_processes_when_the_id_is_unknown_then_the_known_ones_are_named() 
 def test_processes_when_no_process_is_named_then_the_arguments_are_refused() -> None:
     with pytest.raises(ValidationError, match="process_id is needed for kill"):
         PROCESSES.arguments.model_validate({"action": "kill"})
+
+
+@pytest.mark.req("T5")
+async def test_processes_when_written_to_then_the_process_gets_the_text_and_no_more_after_the_end_of_its_input() -> (
+    None
+):
+    calls, environment = await started()
+    prepared = await calls.prepare(PROCESSES, action="write", process_id="p1", text="yes\n")
+    assert prepared.effect == CommandEffect("yes\n", "/project", input_of="p1")
+    assert environment.inputs == {}
+    assert (await prepared.run()).text == "Written: 4 characters. Read the answer with action read."
+    closing = await calls.call(PROCESSES, action="write", process_id="p1", text="bye\n", close_input=True)
+    assert closing.text.startswith("Written: 4 characters. Its input is closed now.")
+    assert environment.inputs == {"p1": "yes\nbye\n"}
+    with pytest.raises(InputRefusedError, match="Process p1 takes no input: its input was closed"):
+        await calls.call(PROCESSES, action="write", process_id="p1", text="more\n")
+
+
+@pytest.mark.req("T5")
+async def test_processes_when_only_its_input_is_closed_then_that_is_no_command() -> None:
+    calls, environment = await started()
+    prepared = await calls.prepare(PROCESSES, action="write", process_id="p1", close_input=True)
+    assert prepared.effect == ProcessEffect("p1", "write")
+    await prepared.run()
+    assert environment.closed == {"p1"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ({"action": "write", "process_id": "p1"}, "text is needed for write"),
+        ({"action": "read", "process_id": "p1", "text": "x"}, "are for write, not for read"),
+    ],
+)
+@pytest.mark.req("T1")
+def test_processes_when_the_input_does_not_fit_the_action_then_the_arguments_are_refused(
+    arguments: dict[str, str], why: str
+) -> None:
+    with pytest.raises(ValidationError, match=why):
+        PROCESSES.arguments.model_validate(arguments)

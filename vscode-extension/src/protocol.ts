@@ -130,6 +130,8 @@ export interface Effect {
   readonly workingDir?: string;
   readonly envVars?: readonly (readonly [string, string])[];
   readonly background?: boolean;
+  /** The background process that it is typed into, instead of being run. */
+  readonly inputOf?: string;
   readonly files?: readonly PlannedWrite[];
   readonly paths?: readonly string[];
 }

@@ -205,6 +205,11 @@ class RecordingFiles(_Recording):
         with _failing(self, "wait_process", process_id):
             return self._noted("wait_process", (process_id,), await self.inner.wait_process(process_id))
 
+    async def write_process(self, process_id: str, text: str, *, close: bool = False) -> ProcessInfo:
+        with _failing(self, "write_process", process_id, text):
+            written = await self.inner.write_process(process_id, text, close=close)
+            return self._noted("write_process", (process_id, text), written)
+
     async def kill_process(self, process_id: str) -> ProcessInfo:
         with _failing(self, "kill_process", process_id):
             return self._noted("kill_process", (process_id,), await self.inner.kill_process(process_id))

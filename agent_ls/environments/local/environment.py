@@ -102,6 +102,9 @@ class LocalEnvironment:
     async def wait_process(self, process_id: str) -> ProcessInfo:
         return await self._processes.wait(process_id)
 
+    async def write_process(self, process_id: str, text: str, *, close: bool = False) -> ProcessInfo:
+        return await self._processes.write(process_id, text, close=close)
+
     async def kill_process(self, process_id: str) -> ProcessInfo:
         return await self._processes.kill(process_id)
 

@@ -34,10 +34,17 @@ class Pipe:
         descriptor, self.reading = self.reading, -1
         return descriptor
 
-    def close(self) -> None:
-        self.close_writing()
+    def close_reading(self) -> None:
         if self.reading >= 0:
             os.close(self.give_reading())
+
+    def give_writing(self) -> int:
+        descriptor, self.writing = self.writing, -1
+        return descriptor
+
+    def close(self) -> None:
+        self.close_writing()
+        self.close_reading()
 
 
 @contextmanager
@@ -90,6 +97,42 @@ class Readers:
         """Returns when both pipes are at their end: nothing has them open for writing any more."""
         for event in self.is_done.values():
             await event.wait()
+
+
+class InputPipe:
+    """The writing end of a process's input; what is written arrives in the order of the calls."""
+
+    def __init__(self, descriptor: int) -> None:
+        os.set_blocking(descriptor, False)
+        self._descriptor = descriptor
+        self._turn = anyio.Lock()
+        self.is_open = True
+
+    async def write(self, data: bytes, *, close: bool) -> None:
+        """
+        Raises:
+            BrokenPipeError: nobody reads it any more.
+        """
+        try:
+            async with self._turn:
+                while data and self.is_open:
+                    await anyio.wait_writable(self._descriptor)
+                    data = data[os.write(self._descriptor, data[:CHUNK_BYTES]) :]
+                if data:
+                    raise BrokenPipeError
+                self.is_open = self.is_open and not close
+        finally:
+            self._settle()
+
+    def close(self) -> None:
+        """May be called again. A write that still waits ends first: what it waits for must stay what it is."""
+        self.is_open = False
+        self._settle()
+
+    def _settle(self) -> None:
+        if not self.is_open and self._descriptor >= 0 and not self._turn.statistics().locked:
+            os.close(self._descriptor)
+            self._descriptor = -1
 
 
 def drain(descriptor: int, sink: Callable[[str], None]) -> threading.Thread:

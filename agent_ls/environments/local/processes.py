@@ -23,6 +23,7 @@ from anyio.abc import Process
 
 from agent_ls.environments.base import CommandOptions, ExecResult, OutputSink, ProcessInfo, Stream
 from agent_ls.environments.errors import (
+    InputRefusedError,
     NotAFolderError,
     PathNotFoundError,
     ProcessStartError,
@@ -31,13 +32,16 @@ from agent_ls.environments.errors import (
 from agent_ls.environments.local import process_tree
 from agent_ls.environments.local.environ import EnvPolicy, EnvRules, child_environ
 from agent_ls.environments.local.output import BackgroundOutput, CommandOutput
-from agent_ls.environments.local.pipes import Pipe, Readers, drain, new_pipe
+from agent_ls.environments.local.pipes import InputPipe, Pipe, Readers, drain, new_pipe
 from agent_ls.environments.local.process_tree import MARK_VARIABLE, Root
 
 TERMINATE_GRACE_MS = 2_000  # 000 section 5.4
 
 DRAIN_SECONDS = 0.3
 """How long after its end a command's output is waited for when something else still holds it open."""
+
+INPUT_SECONDS = 10
+"""How long a background process may take to read what it is given; a pipe holds 64 KiB of it meanwhile."""
 
 _STREAMS: tuple[Stream, Stream] = ("stdout", "stderr")
 
@@ -64,6 +68,7 @@ class _Background:
     id: str
     command: str
     child: _Child
+    input: InputPipe
     output: BackgroundOutput
     reader: threading.Thread
     started_ms: int
@@ -184,12 +189,13 @@ class LocalProcesses:
     # --- background processes
 
     async def start(self, command: str, folder: str, options: CommandOptions) -> ProcessInfo:
-        with new_pipe() as pipe:
-            child = await self._launch(command, folder, options, pipe, pipe)
+        with new_pipe() as pipe, new_pipe() as stdin:
+            child = await self._launch(command, folder, options, pipe, pipe, stdin)
             output = BackgroundOutput()
             reader = drain(pipe.give_reading(), output.add)
+            given = InputPipe(stdin.give_writing())
         background = _Background(
-            f"p{len(self._backgrounds) + 1}", command, child, output, reader, round(time.time() * 1000)
+            f"p{len(self._backgrounds) + 1}", command, child, given, output, reader, round(time.time() * 1000)
         )
         self._backgrounds[background.id] = background
         return background.info()
@@ -203,6 +209,24 @@ class LocalProcesses:
     async def wait(self, process_id: str) -> ProcessInfo:
         background = self._background(process_id)
         await background.child.process.wait()
+        background.input.close()
+        return background.info()
+
+    async def write(self, process_id: str, text: str, *, close: bool) -> ProcessInfo:
+        background = self._background(process_id)
+        code = background.child.process.returncode
+        if code is not None:
+            raise InputRefusedError(process_id, f"it has ended with exit code {code}")
+        if not background.input.is_open:
+            raise InputRefusedError(process_id, "its input was closed")
+        try:
+            with anyio.fail_after(INPUT_SECONDS):
+                await background.input.write(text.encode("utf-8", "replace"), close=close)
+        except BrokenPipeError:
+            raise InputRefusedError(process_id, "it does not read any more") from None
+        except TimeoutError:
+            reason = f"it has not read all that was written within {INPUT_SECONDS} s"
+            raise InputRefusedError(process_id, reason) from None
         return background.info()
 
     async def kill(self, process_id: str) -> ProcessInfo:
@@ -221,9 +245,15 @@ class LocalProcesses:
     # --- starting
 
     async def _launch(
-        self, command: str, folder: str, options: CommandOptions, stdout: Pipe, stderr: Pipe
+        self,
+        command: str,
+        folder: str,
+        options: CommandOptions,
+        stdout: Pipe,
+        stderr: Pipe,
+        stdin: Pipe | None = None,
     ) -> _Child:
-        """Starts a shell that writes to the pipes, whose writing ends are then its own alone."""
+        """Starts a shell that writes to the pipes and may read from `stdin`; its ends are then its own alone."""
         await to_thread.run_sync(_demand_folder, folder, options.working_dir, abandon_on_cancel=True)
         self._started += 1
         mark = f"{self._id}.{self._started};"
@@ -233,7 +263,7 @@ class LocalProcesses:
             with anyio.CancelScope(shield=True):  # a cancelled start would leave a process that nobody knows
                 process = await anyio.open_process(
                     [*self._launcher, *_shell(), command],
-                    stdin=subprocess.DEVNULL,
+                    stdin=stdin.reading if stdin else subprocess.DEVNULL,
                     stdout=stdout.writing,
                     stderr=stderr.writing,
                     cwd=folder,
@@ -244,6 +274,8 @@ class LocalProcesses:
             raise ProcessStartError(f"The command could not be started: {_reason(error)}.") from error
         stdout.close_writing()
         stderr.close_writing()
+        if stdin:
+            stdin.close_reading()
         child = _Child(process, mark)
         self._running.add(child)
         return child
@@ -251,6 +283,7 @@ class LocalProcesses:
 
 async def _settled(background: _Background) -> None:
     """Returns when the exit code is known and the output is complete, or nothing more can be done about it."""
+    background.input.close()
     with anyio.move_on_after(process_tree.KILL_WAIT_SECONDS):
         await background.child.process.wait()
     await to_thread.run_sync(

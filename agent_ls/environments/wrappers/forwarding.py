@@ -70,6 +70,9 @@ class ForwardingEnvironment:
     async def wait_process(self, process_id: str) -> ProcessInfo:
         return await self.inner.wait_process(process_id)
 
+    async def write_process(self, process_id: str, text: str, *, close: bool = False) -> ProcessInfo:
+        return await self.inner.write_process(process_id, text, close=close)
+
     async def kill_process(self, process_id: str) -> ProcessInfo:
         return await self.inner.kill_process(process_id)
 

@@ -29,6 +29,10 @@ def action(request: ApprovalRequested) -> tuple[str, str]:
     effect = request.effect
     if effect.get("type") == "CommandEffect":
         added = "".join(f"{name}={value} " for name, value in effect.get("envVars", ()))
+        if process := effect.get("inputOf"):
+            return f"type into the background process {plain(str(process))}", plain(
+                str(effect.get("command"))
+            )
         behind = " in the background" if effect.get("background") else ""
         return f"run{behind} in {plain(str(effect.get('workingDir')))}", plain(
             added + str(effect.get("command"))

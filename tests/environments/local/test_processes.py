@@ -132,7 +132,7 @@ async def test_a_command_that_ignores_term_is_killed_after_two_seconds(tmp_path:
     assert TERMINATE_GRACE_MS == 2_000
     async with opened(tmp_path, TERMINATE_GRACE_MS) as env:
         result = await env.exec_command(
-            "trap '' TERM; while :; do sleep 1000; done", CommandOptions(timeout_ms=1)
+            "trap '' TERM; while :; do sleep 1000; done", CommandOptions(timeout_ms=SHORT_MS)
         )
     assert result.exit_code == -signal.SIGKILL
     assert result.duration_ms >= TERMINATE_GRACE_MS

@@ -41,5 +41,6 @@ export function question(request: ApprovalRequest): { readonly text: string; rea
   }
   const isWhole = effect.command.length <= LINE_CHARS && !effect.command.includes("\n") && (effect.envVars ?? []).length === 0;
   const behind = effect.background === true ? " in the background" : "";
-  return { text: `agent-ls asks to run${behind}: ${isWhole ? effect.command : summary}`, isWhole };
+  const what = effect.inputOf === undefined ? `run${behind}` : `type into process ${effect.inputOf}`;
+  return { text: `agent-ls asks to ${what}: ${isWhole ? effect.command : summary}`, isWhole };
 }

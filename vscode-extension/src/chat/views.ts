@@ -73,6 +73,7 @@ function file(item: FileItem, s: Snapshot, context: ViewContext): FileView {
 function where(item: ApprovalItem, context: ViewContext): string {
   const { effect } = item.request;
   if (effect.command === undefined) return "";
+  if (effect.inputOf !== undefined) return `typed into the background process ${effect.inputOf}`;
   const words = effect.workingDir === undefined ? [] : [`in ${context.relative(effect.workingDir)}`];
   for (const [name, value] of effect.envVars ?? []) words.push(`with ${name}=${value}`);
   if (effect.background === true) words.push("in the background");

@@ -214,6 +214,7 @@ local function draw_effect(request, ctx, out, max_lines)
       where[#where + 1] = ("with %s=%s"):format(pair[1], pair[2])
     end
     where[#where + 1] = effect.background and "in the background" or nil
+    where = effect.inputOf and { "typed into the background process " .. effect.inputOf } or where
     out:add({ INDENTED_BAR, { table.concat(where, ", "), "AgentLsDim" } })
   elseif effect.files then
     for _, file in ipairs(effect.files) do
