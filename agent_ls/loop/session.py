@@ -108,9 +108,8 @@ class Session:
         pinned: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         """`profile_for` makes the profile of a subagent with a model of its own; without it only the name changes.
-        `before_end` is called when a turn or the session is about to end: last events are emitted there. `on_input` is
-        called with the text of each input when its event has been told. `secrets` are keys that nobody may see.
-        `pinned` gives texts that are kept through a compaction, beside what the user said and the plan.
+        `before_end` is called when a turn or the session is about to end, for last events; `on_input` with the text of
+        each input that was told. `secrets` are keys that nobody may see, `pinned` texts that a compaction keeps.
         """
         self.id = session_id
         self.profile = profile
@@ -569,6 +568,7 @@ class Session:
     def _cancel_turn(self, why: Literal["interrupted", "aborted"]) -> None:
         self._stop = why
         self.questions.stop()
+        self._agents.stop()
         if self._scope:
             self._scope.cancel()
 

@@ -198,11 +198,16 @@ class Subagents:
             agent.is_known = True
         return [_report(agent) for agent in ended]
 
+    def stop(self) -> None:
+        """Stops those that run, and theirs, at once: none says or does more while commands of others are ended."""
+        for agent in self._running():
+            agent.agents.stop()
+            self._cancel(agent, "interrupted")
+
     async def end_all(self) -> None:
         if not self._running():
             return
-        for agent in self._running():
-            self._cancel(agent, "interrupted")
+        self.stop()
         with anyio.CancelScope(shield=True):  # bounded by what ends commands: TERM, two seconds, KILL
             while self._running():
                 await self._news.wait()

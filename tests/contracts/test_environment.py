@@ -81,6 +81,7 @@ async def test_cleanup_called_twice_is_quiet(open_env: Open) -> None:
 # --- reading --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.spec("000 9.4.1")
 @pytest.mark.parametrize("spelling", ["a/b.txt", "./a/b.txt", "a/../a/b.txt", "{root}/a/b.txt"])
 async def test_reading_a_file_by_any_spelling_gives_its_bytes(open_env: Open, spelling: str) -> None:
     async with open_env({"a/b.txt": b"one\r\n\xff"}) as env:
@@ -110,6 +111,7 @@ async def test_a_file_as_large_as_the_limit_is_read(open_env: Open) -> None:
         assert await env.read_bytes("a.txt", 4) == b"1234"
 
 
+@pytest.mark.spec("000 9.4.1")
 @pytest.mark.parametrize(
     ("path", "exists"),
     [(".", True), ("a", True), ("a/b.txt", True), ("a/c.txt", False), ("a/b.txt/c", False), ("\0", False)],
@@ -122,6 +124,7 @@ async def test_existence_is_told_of_files_and_folders(open_env: Open, path: str,
 TREE = {"b/z.txt": "12", "b/a/deep.txt": "1", "a.txt": "123", ".hidden": "", "c/d/e/f.txt": ""}
 
 
+@pytest.mark.spec("000 9.4.1")
 @pytest.mark.parametrize(
     ("path", "depth", "expected"),
     [
@@ -150,6 +153,7 @@ async def test_listing_what_is_no_folder_says_so(open_env: Open, path: str, erro
 # --- committing -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.spec("000 9.4.1")
 @writers
 async def test_a_commit_creates_changes_and_deletes_and_answers_in_order(open_env: Open) -> None:
     async with open_env({"old.txt": "old", "change.txt": "1"}) as env:
@@ -255,6 +259,7 @@ IN_APP = [(".github/ci.yml", 1), ("crlf.txt", 1), ("keep.log", 1), ("latin.txt",
 IN_SRC = [("src/app_test.py", 1), ("src/app_test.py", 2), ("src/sub/only_here.py", 1), ("src/web/app.ts", 1)]
 
 
+@pytest.mark.spec("000 9.4.1")
 @pytest.mark.req("T6")
 @pytest.mark.parametrize(
     ("pattern", "path", "options", "expected"),
@@ -350,6 +355,7 @@ async def test_grep_for_what_cannot_be_searched_says_why(
             await env.grep(pattern, path, options)
 
 
+@pytest.mark.spec("000 9.4.1")
 @pytest.mark.req("T6")
 @pytest.mark.parametrize(
     ("pattern", "path", "expected"),
@@ -411,6 +417,7 @@ async def test_glob_after_a_commit_gives_the_written_file_first(open_env: Open) 
 # --- commands -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.spec("000 9.4.1")
 @runners
 @pytest.mark.req("T5")
 async def test_a_command_gives_its_streams_and_its_exit_code(open_env: Open) -> None:
@@ -471,6 +478,7 @@ async def test_a_command_that_cannot_start_says_why(
         assert list(await env.list_processes()) == []
 
 
+@pytest.mark.spec("000 9.4.1")
 @runners
 @pytest.mark.req("T5")
 async def test_a_background_process_is_started_read_listed_and_killed(open_env: Open) -> None:

@@ -136,6 +136,7 @@ def points(steps: int, seed: int) -> list[int]:
     return sorted(random.Random(seed).sample(range(1, steps + 1), SHARE))
 
 
+@pytest.mark.spec("000 9.1.6", "001 4.12", "004 S5.8")
 @pytest.mark.req("L16", "R2", "L8")
 @pytest.mark.sweep
 @pytest.mark.timeout(1800 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 120)

@@ -31,6 +31,7 @@ def options(tmp_path: Path, model: FakeProvider) -> dict[str, Any]:
     }
 
 
+@pytest.mark.spec("000 9.10.2")
 async def test_run_gives_every_event_of_the_turn_in_order_with_its_typed_data(tmp_path: Path) -> None:
     model = FakeProvider([[reasoning("Hm."), text("Hel", "lo.")]])
     async with agent_ls.open_session(**options(tmp_path, model)) as session:
@@ -56,6 +57,7 @@ async def test_ask_gives_the_answer_and_a_session_is_opened_again_by_its_id(tmp_
     assert "first" in told and "One." in told
 
 
+@pytest.mark.spec("000 9.5.4", "000 9.10.3")
 @pytest.mark.req("E3")
 async def test_output_of_an_event_is_whole_however_long_it_is(tmp_path: Path) -> None:
     model = FakeProvider([call("shell", command="seq 1 40000"), text("Done.")])
@@ -100,6 +102,7 @@ async def test_without_approve_what_would_be_asked_is_denied_and_the_model_is_to
     assert list((tmp_path / "project").iterdir()) == []
 
 
+@pytest.mark.spec("000 9.2.5")
 @pytest.mark.req("P6")
 async def test_tool_of_a_function_is_offered_checked_and_called(tmp_path: Path) -> None:
     @agent_ls.tool
@@ -123,6 +126,7 @@ async def test_tool_of_a_function_is_offered_checked_and_called(tmp_path: Path) 
     assert "'description': 'the first'" in str(offered["add"].parameters)
 
 
+@pytest.mark.spec("000 9.4.6")
 @pytest.mark.req("X1")
 async def test_environment_of_a_program_is_where_tools_act(tmp_path: Path) -> None:
     place = agent_ls.MemoryEnvironment({"a.txt": "one\n"}, working_directory="/notes")

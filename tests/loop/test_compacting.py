@@ -89,6 +89,7 @@ async def test_compact_when_there_is_nothing_or_it_is_off_or_closed_then_it_is_r
         assert b.recorder.of(Compaction) == []
 
 
+@pytest.mark.spec("001 4.4")
 @pytest.mark.req("L12", "L13")
 @pytest.mark.parametrize(
     ("settings", "compacts"),
@@ -174,6 +175,7 @@ async def test_what_is_sent_while_it_sums_up_waits_for_its_end() -> None:
         assert provider.requests[1].messages[-1].text == "go on"
 
 
+@pytest.mark.spec("000 9.11.4")
 @pytest.mark.req("R1", "L13")
 async def test_the_provider_refuses_the_length_then_room_is_made_once_and_the_call_is_made_again() -> None:
     provider = FakeProvider([too_long(), SUMMARY, text("ok")])

@@ -66,6 +66,7 @@ CUTS: list[tuple[str, dict[str, Any], int | None]] = [
 ]
 
 
+@pytest.mark.spec("001 4.7")
 @pytest.mark.req("L13", "L14")
 @pytest.mark.parametrize(("shape", "settings", "kept"), CUTS)
 def test_a_cut_keeps_the_tail_that_the_settings_say(
@@ -103,6 +104,7 @@ def test_a_cut_never_parts_a_call_from_its_result_and_keeps_six_at_least(
     assert len(messages) == found.kept + 1
 
 
+@pytest.mark.spec("001 4.5")
 @pytest.mark.req("L13", "L14")
 def test_a_compacted_history_sends_the_summary_and_the_tail_and_keeps_all_turns() -> None:
     turns = _turns("ucracracra")
@@ -125,6 +127,7 @@ def test_a_second_compaction_stands_in_place_of_the_first() -> None:
     assert [message.text for message in history.messages("")] == ["two", "words 1", "wish 2", "words 3"]
 
 
+@pytest.mark.spec("001 4.6")
 @pytest.mark.req("L13")
 def test_the_background_has_frame_summary_users_words_plan_and_pins() -> None:
     turns = [*_turns("uasa"), UserTurn("never touch the vendor folder", "t"), *_turns("crcrcr")]

@@ -60,6 +60,7 @@ BAD_ARGUMENTS = {
 }
 
 
+@pytest.mark.spec("000 9.3.3", "004 S6.2")
 @pytest.mark.req("T1", "R1", "R5")
 @pytest.mark.parametrize("case", BAD_ARGUMENTS)
 async def test_bad_arguments_are_named_one_by_one(case: str) -> None:
@@ -80,6 +81,7 @@ async def test_no_arguments_are_an_empty_object(arguments: str) -> None:
     assert _results(b.recorder) == ["did"]
 
 
+@pytest.mark.spec("000 9.3.2")
 @pytest.mark.req("T1", "E8")
 async def test_an_unknown_tool_is_answered_with_the_known_ones_and_has_start_and_end() -> None:
     async with bench(FakeProvider([tool_call("fly", '{"path": "a b"}')]), tool("look"), tool("edit")) as b:
@@ -105,6 +107,7 @@ FAILURES: dict[str, tuple[Exception, str, str]] = {
 }
 
 
+@pytest.mark.spec("000 9.3.4")
 @pytest.mark.req("T1", "R1", "R5")
 @pytest.mark.parametrize("case", FAILURES)
 @pytest.mark.parametrize("where", ["prepare", "run"])
@@ -135,6 +138,7 @@ async def test_a_fatal_failure_ends_the_loop() -> None:
     assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("error")]
 
 
+@pytest.mark.spec("001 4.11")
 @pytest.mark.req("T1", "H7")
 async def test_a_denied_call_is_not_run_and_the_model_is_told_why() -> None:
     ran = []
@@ -187,6 +191,7 @@ async def test_what_moved_while_a_person_was_asked_is_asked_again(case: str) -> 
     assert (_results(b.recorder) == ["did"]) is runs
 
 
+@pytest.mark.spec("000 9.3.5", "001 4.13")
 @pytest.mark.req("L10")
 @pytest.mark.parametrize("parallel", [True, False])
 async def test_reads_run_together_and_effects_alone_and_results_stand_in_order(parallel: bool) -> None:
@@ -267,6 +272,7 @@ async def test_call_ids_that_a_provider_uses_again_are_unique_in_events_and_its_
     assert results == ["call_0", "call_0", ""]
 
 
+@pytest.mark.spec("000 9.5.4", "000 9.10.3", "004 S6.3")
 @pytest.mark.req("E3", "O1")
 async def test_the_event_carries_the_whole_output_and_the_model_gets_it_cut() -> None:
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
@@ -368,6 +374,7 @@ LIMITS: list[tuple[ShellLimits | None, SessionConfig, ShellLimits]] = [
 ]
 
 
+@pytest.mark.spec("000 9.4.2")
 @pytest.mark.req("L2", "P3")
 @pytest.mark.parametrize(("own", "config", "expected"), LIMITS)
 async def test_a_profiles_command_timeout_stands_in_for_the_sessions_under_its_cap(

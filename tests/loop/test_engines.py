@@ -35,6 +35,7 @@ TABLE = [
 ]
 
 
+@pytest.mark.spec("000 9.5.3", "000 9.5.5")
 @pytest.mark.req("O1")
 @pytest.mark.parametrize(("name", "limit", "mode"), TABLE)
 def test_each_tool_keeps_what_its_row_says(name: str, limit: int, mode: str) -> None:
@@ -49,6 +50,7 @@ def test_each_tool_keeps_what_its_row_says(name: str, limit: int, mode: str) -> 
     assert truncate_tool_output(output[:limit], name, SessionConfig()) == output[:limit]
 
 
+@pytest.mark.spec("000 9.5.2")
 @pytest.mark.req("O1")
 @pytest.mark.parametrize(("name", "limit"), [("shell", 256), ("grep", 200), ("glob", 500)])
 def test_lines_are_cut_from_the_middle_after_characters(name: str, limit: int) -> None:
@@ -60,12 +62,14 @@ def test_lines_are_cut_from_the_middle_after_characters(name: str, limit: int) -
     assert truncate_tool_output(whole, name, SessionConfig()) == whole
 
 
+@pytest.mark.spec("000 9.5.1")
 @pytest.mark.req("O1")
 def test_a_line_of_ten_megabytes_is_cut_by_characters() -> None:
     cut = truncate_tool_output("x" * 10_000_000 + "\n" + "y" * 10_000_000, "shell", SessionConfig())
     assert len(cut) < 30_400
 
 
+@pytest.mark.spec("000 9.5.6")
 @pytest.mark.req("O1", "L2")
 def test_both_limits_can_be_set_for_a_tool() -> None:
     config = SessionConfig(tool_output_limits={"grep": 5}, tool_line_limits={"look": 3, "shell": 0})
@@ -118,6 +122,7 @@ LOOPS = [
 ]
 
 
+@pytest.mark.spec("000 9.1.7")
 @pytest.mark.req("L9")
 @pytest.mark.parametrize(("calls", "window", "expected"), LOOPS)
 def test_a_loop_is_a_pattern_of_one_to_three_calls_over_the_whole_window(

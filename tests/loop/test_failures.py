@@ -23,6 +23,7 @@ from tests.support.sessions import bench, tool
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.spec("000 9.11.2")
 @pytest.mark.req("U8", "R1")
 async def test_a_retryable_error_is_tried_again_after_a_told_delay() -> None:
     overloaded = errors.OverloadedError("Overloaded.")
@@ -100,6 +101,7 @@ CLOSING: list[errors.LlmError] = [
 ]
 
 
+@pytest.mark.spec("000 9.11.3")
 @pytest.mark.req("R1", "L8")
 @pytest.mark.parametrize("failure", CLOSING, ids=[failure.kind for failure in CLOSING])
 async def test_an_error_that_waiting_does_not_help_is_told_at_once_and_closes_the_session(
@@ -119,6 +121,7 @@ async def test_an_error_that_waiting_does_not_help_is_told_at_once_and_closes_th
     assert b.recorder.of(SessionEnd) == [SessionEnd("CLOSED", "error")]
 
 
+@pytest.mark.spec("000 9.11.4")
 @pytest.mark.req("R1")
 async def test_a_conversation_that_is_too_long_is_a_warning_and_the_session_lives() -> None:
     async with bench(FakeProvider([error(errors.ContextLengthError("Too long."))])) as b:

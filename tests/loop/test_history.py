@@ -68,6 +68,7 @@ CASES: dict[str, tuple[list[Turn], list[tuple[str, str]]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.spec("000 9.6.4", "001 4.1")
 @pytest.mark.req("L6", "L16", "L17")
 @pytest.mark.parametrize("case", CASES)
 def test_messages_of(case: str) -> None:

@@ -32,6 +32,7 @@ async def _run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
     return ToolOutput("ok", exit_code=0)
 
 
+@pytest.mark.spec("001 4.14")
 @pytest.mark.req("L3", "L6", "L16")
 @settings(max_examples=40, deadline=None)
 @given(st.lists(MOVES, min_size=1, max_size=14))

@@ -16,6 +16,7 @@ from tests.support.sessions import bench, profile, tool
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.spec("000 9.1.4", "004 S5.7")
 @pytest.mark.req("L8", "L2")
 async def test_the_round_limit_stops_an_input_with_an_event_and_words() -> None:
     provider = FakeProvider([tool_call("look")] * 5)
@@ -29,6 +30,7 @@ async def test_the_round_limit_stops_an_input_with_an_event_and_words() -> None:
     assert len(provider.requests) == 4
 
 
+@pytest.mark.spec("000 9.1.5")
 @pytest.mark.req("L8", "L2")
 async def test_the_turn_limit_counts_model_calls_of_the_whole_session_and_holds_the_queue() -> None:
     provider = FakeProvider([text("one"), tool_call("look")])
@@ -44,6 +46,7 @@ async def test_the_turn_limit_counts_model_calls_of_the_whole_session_and_holds_
     assert len(provider.requests) == 4
 
 
+@pytest.mark.spec("000 9.7.1", "000 9.7.2")
 @pytest.mark.req("L2", "L7")
 async def test_a_changed_effort_holds_from_the_next_call_and_a_profile_from_the_next_input() -> None:
     gate = Gate()
@@ -85,6 +88,7 @@ async def test_prompt_and_tools_are_built_once_and_again_only_when_something_is_
     assert [len(request.tools) for request in provider.requests] == [1, 1, 1, 1, 2]
 
 
+@pytest.mark.spec("000 9.1.7")
 @pytest.mark.req("L9")
 async def test_a_loop_of_calls_is_told_to_the_model_and_the_user_once_per_window() -> None:
     provider = FakeProvider([tool_call("look", '{"value": "x"}')] * 12)

@@ -26,6 +26,7 @@ def _said(b: Bench) -> list[str]:
     return [turn.content for turn in b.recorder.turns if isinstance(turn, UserTurn | SteeringTurn)]
 
 
+@pytest.mark.spec("000 9.6.1")
 @pytest.mark.req("L6")
 async def test_a_steer_during_a_tool_round_reaches_the_next_model_call() -> None:
     running = anyio.Event()
@@ -49,6 +50,7 @@ async def test_a_steer_during_a_tool_round_reaches_the_next_model_call() -> None
     assert b.recorder.of(SteeringInjected) == [SteeringInjected(steer_id, "no, the other one")]
 
 
+@pytest.mark.spec("000 9.6.3")
 @pytest.mark.req("L6")
 async def test_a_steer_while_the_last_text_streams_leads_to_one_more_call() -> None:
     gate = Gate()
@@ -95,6 +97,7 @@ async def test_unsteer_takes_back_what_waits_and_refuses_what_was_injected() -> 
     assert b.recorder.of(SteeringRemoved) == [SteeringRemoved(first)]
 
 
+@pytest.mark.spec("000 9.6.2")
 @pytest.mark.req("L5", "L6")
 async def test_follow_ups_are_worked_off_in_order_before_the_one_processing_end() -> None:
     gate = Gate()

@@ -26,6 +26,7 @@ from tests.support.sessions import bench, tool
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.spec("000 9.1.2", "000 9.10.4", "001 4.9", "004 S5.2", "004 S6.1")
 @pytest.mark.req("L3", "L5", "E1", "E8")
 async def test_a_session_with_a_tool_round_tells_everything_in_order() -> None:
     provider = FakeProvider(
@@ -64,6 +65,7 @@ async def test_a_session_with_a_tool_round_tells_everything_in_order() -> None:
     assert [turn.type for turn in b.recorder.turns] == ["user", "assistant", "tool_results", "assistant"]
 
 
+@pytest.mark.spec("000 9.1.8")
 @pytest.mark.req("L5", "L6")
 async def test_the_requests_of_a_session_append_to_each_other_and_share_their_messages() -> None:
     provider = FakeProvider([tool_call("look"), tool_call("look", id="call_1")])
@@ -99,6 +101,7 @@ async def test_submit_before_run_has_begun_is_told_after_session_start() -> None
     assert {e.turn_id for e in b.recorder.envelopes if e.kind.startswith("assistant")} == {answer.turn_id}
 
 
+@pytest.mark.spec("000 9.1.1")
 @pytest.mark.req("E8")
 async def test_session_start_names_model_and_folder() -> None:
     async with bench(FakeProvider()) as b:

@@ -172,6 +172,7 @@ async def test_stop_at_every_event_leaves_a_valid_history(how: str) -> None:
             assert recorder.of(ProcessingEnd)[0].reason == REASONS[how]
 
 
+@pytest.mark.spec("001 4.14")
 @pytest.mark.req("L16")
 @pytest.mark.parametrize("how", STOPS)
 async def test_stop_at_every_step_of_the_event_loop_leaves_a_valid_history(how: str) -> None:
@@ -196,6 +197,7 @@ async def test_stop_at_every_step_of_the_event_loop_leaves_a_valid_history(how: 
     pytest.fail("the script is longer than the sweep")
 
 
+@pytest.mark.spec("001 4.12", "004 S5.5")
 @pytest.mark.req("H2", "L3")
 async def test_interrupt_in_a_stream_keeps_the_text_and_the_session() -> None:
     gate = Gate()
@@ -228,6 +230,7 @@ async def test_interrupt_in_an_open_text_ends_the_part_as_interrupted() -> None:
     assert [turn.type for turn in b.recorder.turns] == ["user", "assistant"]
 
 
+@pytest.mark.spec("004 S5.8")
 @pytest.mark.req("L16")
 async def test_interrupt_in_a_command_keeps_its_output_and_says_so_to_the_model() -> None:
     running = anyio.Event()
@@ -268,6 +271,7 @@ async def test_interrupt_at_an_approval_denies_it_by_interrupt() -> None:
     assert [(event.decision, event.decided_by) for event in resolved] == [("deny", "interrupt")]
 
 
+@pytest.mark.spec("000 9.1.6")
 @pytest.mark.req("L3", "R2")
 async def test_abort_ends_turn_then_session_and_run_returns() -> None:
     gate = Gate()

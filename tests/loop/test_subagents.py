@@ -57,6 +57,7 @@ def ends(b: Bench) -> list[tuple[str, str, str]]:
     ]
 
 
+@pytest.mark.spec("000 9.9.1", "000 9.9.3", "000 9.9.5", "000 9.9.6")
 @pytest.mark.req("L1")
 async def test_an_agent_when_waited_for_gives_its_last_text_and_keeps_a_history_of_its_own() -> None:
     cast = Cast(
@@ -175,6 +176,7 @@ async def test_a_wait_for_an_agent_when_the_user_steers_then_the_model_hears_it_
     assert problem_of(cast.main.requests[-1].messages) == ""
 
 
+@pytest.mark.spec("000 9.9.6")
 async def test_send_input_reaches_a_running_agent_with_its_next_call_and_begins_an_ended_one_again() -> None:
     gate = Gate()
     cast = Cast(
@@ -197,6 +199,7 @@ async def test_send_input_reaches_a_running_agent_with_its_next_call_and_begins_
     assert "Turns used: 3" in results(b)["w2"]
 
 
+@pytest.mark.spec("000 9.9.6")
 async def test_close_agent_ends_a_running_one_with_its_call_and_says_how() -> None:
     gate = Gate()
     hangs = tool("hang", run=lambda arguments, context: anyio.sleep_forever())  # type: ignore[arg-type,return-value]
@@ -235,6 +238,7 @@ async def test_agents_end_with_their_parent_and_before_its_turn_does(how: str) -
     assert problem_of(b.session.history.messages("")) == ""
 
 
+@pytest.mark.spec("000 9.9.4")
 async def test_an_agent_at_the_depth_limit_is_offered_no_agents_and_refused_when_it_asks() -> None:
     cast = Cast([spawn("nest"), wait_for("agent_1")], {"nest": [spawn("deeper"), text("could not")]})
     async with bench(cast, *SUBAGENT_TOOLS) as b:
@@ -263,6 +267,7 @@ async def test_depth_when_two_are_allowed_then_an_agent_starts_one_and_no_more()
     assert not [tool for tool in cast.agents["inner"].requests[0].tools if tool.name == "spawn_agent"]
 
 
+@pytest.mark.spec("000 9.9.4")
 async def test_depth_when_none_is_allowed_then_spawning_is_refused_in_words() -> None:
     cast = Cast([spawn("anything")], {})
     async with bench(cast, *SUBAGENT_TOOLS, config=SessionConfig(max_subagent_depth=0)) as b:

@@ -88,6 +88,7 @@ async def test_a_read_behind_a_write_of_the_same_file_sees_what_was_written() ->
     assert told.index("+other") < told.index("-w")  # another file: at the same time
 
 
+@pytest.mark.spec("001 4.13", "004 S5.3")
 async def test_results_go_back_in_call_order_whichever_ended_first() -> None:
     slow = anyio.Event()
 
@@ -117,6 +118,7 @@ async def test_a_failing_call_does_not_stop_the_others() -> None:
     assert {end.call_id: end.is_error for end in b.recorder.of(ToolCallEnd)} == {"1": True, "2": False}
 
 
+@pytest.mark.spec("000 9.3.5")
 async def test_calls_when_the_profile_runs_none_in_parallel_then_run_in_their_order() -> None:
     provider = FakeProvider([[tool_call("look", id=str(n)) for n in range(3)]])
     async with bench(provider, tool("look"), supports_parallel_tool_calls=False) as b:

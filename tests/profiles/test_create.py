@@ -51,6 +51,7 @@ def parameters(profile: ProviderProfile) -> dict[str, Any]:
     return {tool.name: tool.parameters for tool in profile.registry.definitions()}
 
 
+@pytest.mark.spec("000 9.2.1", "000 9.2.2", "000 9.2.3")
 @pytest.mark.req("P2", "P3", "P4", "P5", "P7")
 @pytest.mark.parametrize(
     ("provider", "names", "of_its_own"),
@@ -83,6 +84,7 @@ def test_profile_when_without_background_processes_and_plan_then_its_tools_are_e
     assert "background" not in parameters(profile)["shell"]["properties"]
 
 
+@pytest.mark.spec("000 9.8.3")
 @pytest.mark.req("P2", "P3", "T9")
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
 def test_profile_when_its_tools_are_defined_then_schemas_are_as_reviewed(provider: str) -> None:

@@ -23,6 +23,7 @@ async def found(
     return [f"{d.path}={d.text}" for d in await project_documents(environment, family)]
 
 
+@pytest.mark.spec("000 9.8.4", "000 9.8.6")
 @pytest.mark.req("O5")
 @pytest.mark.parametrize(
     ("files", "family", "expected"),

@@ -62,6 +62,7 @@ async def test_prompt_when_assembled_then_it_reads_as_reviewed(provider: str) ->
     check_snapshot(SNAPSHOTS / f"{provider}_prompt.md", await prompt(profile, "Answer in French."))
 
 
+@pytest.mark.spec("000 9.8.3", "000 9.8.4", "000 9.8.5")
 @pytest.mark.req("O3")
 async def test_prompt_when_assembled_then_layers_stand_in_order() -> None:
     text = await prompt(create_profile("anthropic"), "Answer in French.")
@@ -108,6 +109,7 @@ PROFILE = create_profile("anthropic", "model-1")
 PLAIN = EnvironmentFacts("/w", "linux", "6.1", "2026-11-21", GitSnapshot())
 
 
+@pytest.mark.spec("000 9.8.2")
 @pytest.mark.req("O4")
 @pytest.mark.parametrize(
     ("facts", "profile", "expected"),
@@ -176,6 +178,7 @@ def test_base_prompts_when_compared_then_families_behave_alike(title: str) -> No
     assert sections == sections[:1] * 4
 
 
+@pytest.mark.spec("000 9.2.4", "000 9.8.1")
 @pytest.mark.req("P9")
 @pytest.mark.parametrize(
     ("family", "phrases"),

@@ -19,6 +19,7 @@ TIMEOUT = (
 )
 
 
+@pytest.mark.spec("004 S6.4")
 @pytest.mark.req("T5", "R1", "O2")
 @pytest.mark.parametrize(
     ("answer", "text", "kind"),
@@ -50,6 +51,7 @@ async def test_shell_when_the_command_ends_then_output_comes_first_and_facts_las
     assert output.exit_code == answer.exit_code
 
 
+@pytest.mark.spec("000 9.4.2", "000 9.4.3")
 @pytest.mark.req("T5", "L2", "P3")
 @pytest.mark.parametrize(
     ("limits", "asked_ms", "expected_ms", "is_told"),

@@ -294,7 +294,7 @@ class _Place:
         return self._answer(ProcessInfo, "wait_process", process_id)
 
     async def write_process(self, process_id: str, text: str, *, close: bool = False) -> ProcessInfo:
-        return self._answer("write_process", process_id, text)  # type: ignore[no-any-return]  # as above
+        return self._answer(ProcessInfo, "write_process", process_id, text)
 
     async def kill_process(self, process_id: str) -> ProcessInfo:
         return self._answer(ProcessInfo, "kill_process", process_id)

@@ -15,6 +15,7 @@ SECRETS = ("OPENAI_API_KEY", "db_password", "Github_Token", "AWS_SECRET", "X_CRE
 ALL = {name: f"value of {name}" for name in HARMLESS + OTHERS + SECRETS}
 
 
+@pytest.mark.spec("000 9.4.5")
 @pytest.mark.parametrize(
     ("policy", "names"),
     [

@@ -112,6 +112,7 @@ async def test_a_cancelled_command_leaves_no_process(env: LocalEnvironment, tree
     assert zombies_of_ours() <= zombies
 
 
+@pytest.mark.spec("000 9.4.4", "004 S6.4")
 @pytest.mark.req("O2")
 @pytest.mark.parametrize("tree", ["a group", "ignores TERM", "a double fork"])
 async def test_a_command_at_its_limit_leaves_no_process_but_its_output(
@@ -128,6 +129,7 @@ async def test_a_command_at_its_limit_leaves_no_process_but_its_output(
     assert zombies_of_ours() <= zombies
 
 
+@pytest.mark.spec("000 9.4.4")
 async def test_a_command_that_ignores_term_is_killed_after_two_seconds(tmp_path: Path) -> None:
     assert TERMINATE_GRACE_MS == 2_000
     async with opened(tmp_path, TERMINATE_GRACE_MS) as env:
@@ -138,6 +140,7 @@ async def test_a_command_that_ignores_term_is_killed_after_two_seconds(tmp_path:
     assert result.duration_ms >= TERMINATE_GRACE_MS
 
 
+@pytest.mark.spec("000 9.4.4")
 async def test_a_command_told_to_end_may_say_goodbye(tmp_path: Path) -> None:
     async with opened(tmp_path, HOUR_MS) as env:
         command = "trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 1000 & wait; done"
