@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from agent_ls.llm.credentials import VARIABLES
+from tests.support import services
 
 # The same examples in every run: what fails here fails for everybody, and what passed does not fail by chance.
 settings.register_profile("fixed", derandomize=True, database=None, deadline=None, print_blob=True)
@@ -26,7 +27,7 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(autouse=True)
-def _house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def _house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[None]:
     for name in (*KEY_VARIABLES, *BASE_VARIABLES, *(name.lower() for name in BASE_VARIABLES)):
         monkeypatch.delenv(name, raising=False)
     home = tmp_path / "home"
@@ -36,6 +37,9 @@ def _house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
         monkeypatch.setenv(name, str(home / name.lower()))
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    if services.IS_WANTED and request.node.get_closest_marker("smoke"):
+        yield  # it is for the network that they are
+        return
     real_connect = socket.socket.connect
 
     def connect(self: socket.socket, address: object) -> None:

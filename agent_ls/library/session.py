@@ -143,6 +143,19 @@ class AgentSession:
         """The turn ends, the session lives."""
         self._live.session.interrupt()
 
+    async def configure(
+        self,
+        *,
+        model: str | None = None,
+        effort: str | None = None,
+        mode: Mode | None = None,
+        review: ReviewSetting | None = None,
+    ) -> None:
+        """Changes what is given. Model and effort hold from the next call of the model on, also within a turn; `effort`
+        "" is the model's own.
+        """
+        await self._live.configure(model=model, effort=effort, mode=mode, review=review)
+
     def hunks(self) -> dict[str, list[Hunk]]:
         """Changes that wait for a verdict, by absolute path."""
         return self._bench.review.open_hunks(session_id=self.id)

@@ -17,16 +17,14 @@ import pytest
 
 from agent_ls.llm.catalog import latest_model
 from agent_ls.llm.client import Client
-from agent_ls.llm.credentials import key_variable
 from agent_ls.llm.errors import NotFoundError
 from agent_ls.llm.generate import Rules, ask, generate, generate_object, stream
 from agent_ls.llm.messages import ImagePart, Message, Role, TextPart
 from agent_ls.llm.stream import TextDelta
 from agent_ls.llm.tools import Tool
+from tests.support.services import use_service
 
 PROVIDERS = ("anthropic", "openai", "gemini")
-ENVIRONMENT = dict(os.environ)  # before any test: the house rules of tests take keys and proxies out of it
-IS_WANTED = ENVIRONMENT.get("AGENT_LS_SMOKE") == "1"
 CITY: dict[str, Any] = {
     "type": "object",
     "properties": {"city": {"type": "string"}},
@@ -40,18 +38,13 @@ PERSON: dict[str, Any] = {
     "additionalProperties": False,
 }
 
-pytestmark = [pytest.mark.req("U16"), pytest.mark.parametrize("provider", PROVIDERS)]
+pytestmark = [pytest.mark.smoke, pytest.mark.req("U16"), pytest.mark.parametrize("provider", PROVIDERS)]
 
 
 @pytest.fixture
 async def client(provider: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Client]:
-    variable = key_variable(provider)
-    if not (IS_WANTED and ENVIRONMENT.get(variable)):
-        pytest.skip(f"needs a real key in {variable}, and AGENT_LS_SMOKE=1")
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
-        if name in ENVIRONMENT:
-            monkeypatch.setenv(name, ENVIRONMENT[name])
-    made = Client.from_env(ENVIRONMENT)
+    use_service(provider, monkeypatch)
+    made = Client.from_env(os.environ)
     yield made
     await made.close()
 

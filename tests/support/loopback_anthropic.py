@@ -8,6 +8,7 @@ import json
 import re
 import uuid
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from tests.support.loopback_script import (
@@ -64,6 +65,8 @@ class AnthropicWire:
 
     def __init__(self) -> None:
         self._cache = PromptCache()
+        self._thought: dict[str, str] = {}
+        """Of each call that followed thinking: what seals it, as it has to come back with the call."""
 
     def key_of(self, headers: Mapping[str, str]) -> str:
         return headers.get("x-api-key", "") or headers.get("authorization", "").removeprefix("Bearer ")
@@ -92,11 +95,16 @@ class AnthropicWire:
         self._check_tools(body)
         self._check_thinking(body)
         self._check_messages([_with_blocks(message) for message in body["messages"]])
+        if _thinks(body):
+            self._check_thought(body["messages"])
         if json.dumps(body).count('"cache_control"') > 4:
             raise Violation("A maximum of 4 blocks with cache_control may be provided.")
 
     def _check_tools(self, body: Json) -> None:
         tools = body.get("tools", [])
+        names = [tool.get("name") for tool in tools]
+        if len(set(names)) != len(names):
+            raise Violation("tools: Tool names must be unique.")
         for tool in tools:
             if "type" in tool and tool["type"] != "custom":
                 continue
@@ -107,6 +115,8 @@ class AnthropicWire:
         choice = body.get("tool_choice")
         if choice is not None and (not isinstance(choice, dict) or not tools):
             raise Violation("tool_choice: Input should be an object, and needs tools")
+        if isinstance(choice, dict) and choice.get("type") == "tool" and choice.get("name") not in names:
+            raise Violation(f"Tool '{choice.get('name')}' not found in provided tools")
         if isinstance(choice, dict) and choice.get("type") in ("any", "tool") and _thinks(body):
             raise Violation("Thinking may not be enabled when tool_choice forces tool use.")
 
@@ -117,6 +127,28 @@ class AnthropicWire:
             and not 1024 <= thinking.get("budget_tokens", 0) < body["max_tokens"]
         ):
             raise Violation("`max_tokens` must be greater than `thinking.budget_tokens`.")
+
+    def _check_thought(self, messages: list[Json]) -> None:
+        """While a tool is in use, the thinking before its call has to come back."""
+        last = next((m for m in reversed(messages) if m["role"] == "assistant"), {})
+        blocks = last.get("content") if messages[-1]["role"] == "user" else None
+        for call in blocks if isinstance(blocks, list) else []:
+            seal = self._thought.get(call.get("id", ""))
+            if seal and not any(
+                seal in (block.get("signature"), block.get("data")) for block in blocks or []
+            ):
+                raise Violation("Expected `thinking` or `redacted_thinking`, but found `tool_use`.")
+
+    def _sealed(self, reply: Reply) -> Reply:
+        """With an id on each call, which is remembered with the thinking before it."""
+        items: list[Item] = []
+        for item in reply.items:
+            if isinstance(item, ToolCall):
+                item = replace(item, id=item.id or _call_id())
+                if seal := next((signature(text_of(i)) for i in items if isinstance(i, Reasoning)), ""):
+                    self._thought[item.id] = seal
+            items.append(item)
+        return replace(reply, items=items)
 
     def _check_messages(self, messages: list[Json]) -> None:
         joined: list[dict[str, Any]] = []
@@ -145,6 +177,7 @@ class AnthropicWire:
     # --- what it answers
 
     def whole(self, reply: Reply, body: Json) -> Json:
+        reply = self._sealed(reply)
         content = [_block(item) for item in reply.items if isinstance(item, Text | Reasoning | ToolCall)]
         return {
             **self._message(body, self._usage(reply, body)),
@@ -153,6 +186,7 @@ class AnthropicWire:
         }
 
     def steps(self, reply: Reply, body: Json) -> Iterator[bytes | Gate | CutStream | DropConnection]:
+        reply = self._sealed(reply)
         usage = self._usage(reply, body)
         first = {**usage, "output_tokens": 1}
         yield _frame({"type": "message_start", "message": self._message(body, first)})

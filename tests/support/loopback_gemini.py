@@ -10,6 +10,7 @@ import json
 import re
 import uuid
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from tests.support.loopback_script import (
@@ -18,6 +19,7 @@ from tests.support.loopback_script import (
     ErrorReply,
     Event,
     Gate,
+    Item,
     Json,
     MidStreamError,
     PromptCache,
@@ -57,6 +59,7 @@ WRONG_KEY = {
     }
 }  # this service says so with 400
 _ROUTE = re.compile(r"/v1beta/models/([^:/?]+):(generateContent|streamGenerateContent\?alt=sse)")
+_FUNCTION_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}")
 _SKIP = "skip_thought_signature_validator"
 
 
@@ -90,15 +93,16 @@ class GeminiWire:
                 raise Violation(f'Invalid JSON payload received. Unknown name "{key}"')
         if not body.get("contents"):
             raise Violation("contents is not specified")
-        for tool in body.get("tools", []):
-            for declared in tool.get("functionDeclarations", []):
-                _check_schema(declared.get("parameters", {}))
+        declared = [it for tool in body.get("tools", []) for it in tool.get("functionDeclarations", [])]
+        _check_names([it.get("name", "") for it in declared])
+        for function in declared:
+            _check_schema(function.get("parameters"))
         _check_contents(body["contents"], body["model"])
 
     # --- what it answers
 
     def whole(self, reply: Reply, body: Json) -> Json:
-        parts = [part for item in reply.items for part in _parts(item)]
+        parts = [part for item in _signed_once(reply) for part in _parts(item)]
         return self._chunk(body, parts, _finish(reply), self._usage(reply, body))
 
     def steps(self, reply: Reply, body: Json) -> Iterator[bytes | Gate | CutStream | DropConnection]:
@@ -106,7 +110,7 @@ class GeminiWire:
             return f"data: {json.dumps(data, ensure_ascii=False)}\r\n\r\n".encode()
 
         yield frame(self._chunk(body, [], "", {}))
-        for item in reply.items:
+        for item in _signed_once(reply):
             match item:
                 case Event(data):
                     yield frame(data)
@@ -128,7 +132,7 @@ class GeminiWire:
                             if is_gate
                             else frame(self._chunk(body, [{"text": piece, **thought}], "", {}))
                         )  # type: ignore[misc]
-                case ToolCall():
+                case ToolCall() | _Unsigned():
                     yield frame(self._chunk(body, _parts(item), "", {}))
         yield frame(self._chunk(body, [], _finish(reply), self._usage(reply, body)))
 
@@ -165,11 +169,31 @@ def _id(body: Json) -> str:
 # --- checks
 
 
-def _check_schema(schema: Json) -> None:
+def _check_names(names: list[str]) -> None:
+    for name in names:
+        if not _FUNCTION_NAME.fullmatch(name):
+            raise Violation("Invalid function name. Must start with a letter or an underscore.")
+        if names.count(name) > 1:
+            raise Violation(f"Duplicate function declaration found: {name}")
+
+
+def _check_schema(schema: Json | None) -> None:
+    if schema is None:
+        return
+    properties = schema.get("properties", {})
+    match str(schema.get("type", "")).lower():
+        case "object" if not properties:
+            raise Violation("parameters.properties: should be non-empty for OBJECT type")
+        case "array" if "items" not in schema:
+            raise Violation("parameters.items: missing field.")
+        case kind if "enum" in schema and kind != "string":
+            raise Violation("parameters.enum: only allowed for STRING type")
+    if unknown := [name for name in schema.get("required", []) if name not in properties]:
+        raise Violation(f"parameters.required[0]: property is not defined: {unknown[0]}")
     for key in schema:
         if key not in _SCHEMA_KEYS:
             raise Violation(f'Unknown name "{key}" at parameters: Cannot find field.')
-    for inner in [*schema.get("properties", {}).values(), *schema.get("anyOf", [])]:
+    for inner in [*properties.values(), *schema.get("anyOf", [])]:
         _check_schema(inner)
     if isinstance(schema.get("items"), dict):
         _check_schema(schema["items"])
@@ -227,8 +251,22 @@ def _signature(part: Json) -> str:
     return base64.urlsafe_b64encode(f"sig-{part.get('functionCall', {}).get('name', '')}".encode()).decode()
 
 
+@dataclass(frozen=True)
+class _Unsigned:
+    """A call beside another: of parallel calls only the first has a signature."""
+
+    call: ToolCall
+
+
+def _signed_once(reply: Reply) -> list[Item | _Unsigned]:
+    first = next((item for item in reply.items if isinstance(item, ToolCall)), None)
+    return [_Unsigned(it) if isinstance(it, ToolCall) and it is not first else it for it in reply.items]
+
+
 def _parts(item: Any) -> list[Json]:
     match item:
+        case _Unsigned(call):
+            return [{"functionCall": part["functionCall"]} for part in _parts(call)]
         case Text():
             return [{"text": text_of(item)}]
         case Reasoning():
@@ -238,8 +276,8 @@ def _parts(item: Any) -> list[Json]:
                 return []
             # The wire has an object there: a call that is no JSON cannot be sent, and an empty one stands for it.
             args = _object(arguments) if isinstance(arguments, str) else arguments
-            call = {"name": name, **({"args": args} if args else {}), **({"id": call_id} if call_id else {})}
-            return [{"functionCall": call, "thoughtSignature": _signature({"functionCall": call})}]
+            made = {"name": name, **({"args": args} if args else {}), **({"id": call_id} if call_id else {})}
+            return [{"functionCall": made, "thoughtSignature": _signature({"functionCall": made})}]
     return []
 
 

@@ -52,6 +52,7 @@ _KEYS = {
     "top_p", "background",
 }  # fmt: skip
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_CALL_ID_CHARS = 64
 _OUTPUT_TYPES = ("message", "function_call", "custom_tool_call")
 
 
@@ -95,6 +96,9 @@ class OpenAIResponsesWire:
             )
         for tool in body.get("tools", []):
             _check_tool(tool)
+        names = [tool.get("name") for tool in body.get("tools", []) if tool.get("type") == "function"]
+        if len(set(names)) != len(names):
+            raise Violation("Duplicate function name in tools.", "invalid_value")
         if isinstance(body["input"], list):
             _check_items(body["input"], stored=body.get("store", True))
 
@@ -208,6 +212,7 @@ def _check_items(items: list[Json], *, stored: bool) -> None:
             case "reasoning":
                 _check_reasoning(item, following, stored=stored)
             case "function_call":
+                _check_call(item, place)
                 calls.add(item["call_id"])
                 if item["call_id"] not in outputs:
                     raise Violation(f"No tool output found for function call {item['call_id']}.")
@@ -228,6 +233,19 @@ def _check_items(items: list[Json], *, stored: bool) -> None:
                     _check_media(part)
     if len(set(outputs)) != len(outputs):
         raise Violation("Duplicate item found: function_call_output.")
+
+
+def _check_call(item: Json, place: int) -> None:
+    if not 0 < len(item.get("call_id", "")) <= _CALL_ID_CHARS:
+        raise Violation(
+            f"Invalid 'input[{place}].call_id': string too long, or empty.", "string_above_max_length"
+        )
+    if not item.get("id", "fc_").startswith("fc"):
+        raise Violation(
+            f"Invalid 'input[{place}].id': Expected an ID that begins with 'fc'.", "invalid_value"
+        )
+    if not _TOOL_NAME.fullmatch(item.get("name", "")):
+        raise Violation(f"Invalid 'input[{place}].name': string does not match pattern.", "invalid_value")
 
 
 def _check_media(part: Json) -> None:

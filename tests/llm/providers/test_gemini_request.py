@@ -240,6 +240,7 @@ SUBSETS: dict[str, tuple[Any, Any]] = {
         None,
     ),
     "not": ({"not": {"type": "string"}}, None),
+    "free names": ({"type": "object", "additionalProperties": {"type": "string"}}, None),
     "reference to nothing": ({"$ref": "#/$defs/A"}, None),
 }  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Gemini's schema subset made from ours: what it does not know is said in its own words, or not at all.
 
 `const` becomes an `enum` of one, `oneOf` an `anyOf`, a list of types a `nullable` or an `anyOf`; references are put in
-place. A schema that refers to itself has no such form.
+place. A schema that refers to itself has no such form, nor has an object whose properties are not named.
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ def _converted(schema: Any, definitions: Mapping[str, Any], depth: int) -> dict[
         out["properties"] = {
             name: _converted(inner, definitions, depth + 1) for name, inner in properties.items()
         }
+    elif out.get("type") == "OBJECT":
+        raise _NoSubsetError  # the service takes no object there whose names are free
     if "items" in schema:
         out["items"] = _converted(schema["items"], definitions, depth + 1)
     choices = schema.get("anyOf") or schema.get("oneOf")

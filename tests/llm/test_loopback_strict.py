@@ -1,0 +1,158 @@
+"""More of what the loopback servers refuse as the real services do: Gemini's wire, and thinking that was dropped."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from typing import Any
+
+import pytest
+
+from tests.support.loopback import (
+    Answer,
+    AnthropicServer,
+    GeminiServer,
+    OpenAIResponsesServer,
+    Reasoning,
+    Text,
+    ToolCall,
+)
+from tests.support.loopback_gemini import GeminiWire
+from tests.support.loopback_script import Reply
+
+pytestmark = pytest.mark.req("P8")
+
+
+def post(url: str, body: Any) -> tuple[int, str, Any]:
+    """Status, the words of a refusal, and the whole answer."""
+    headers = dict.fromkeys(("x-api-key", "authorization", "x-goog-api-key"), "k")
+    request = urllib.request.Request(
+        url, json.dumps(body).encode(), headers | {"anthropic-version": "2023-06-01"}
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.status, "", json.load(answer)
+    except urllib.error.HTTPError as refused:
+        with refused:
+            told = json.load(refused)
+            return refused.code, told["error"]["message"], told
+
+
+def user(*parts: Any) -> Any:
+    return {"role": "user", "parts": list(parts)}
+
+
+def model(*parts: Any) -> Any:
+    return {"role": "model", "parts": list(parts)}
+
+
+def gemini(*contents: Any, **more: Any) -> Any:
+    return {"contents": [user({"text": "hi"}), *contents], **more}
+
+
+def declared(parameters: Any = None, *, name: str = "f", count: int = 1) -> Any:
+    function = {"name": name, **({} if parameters is None else {"parameters": parameters})}
+    return {"tools": [{"functionDeclarations": [function] * count}]}
+
+
+def schema(**properties: Any) -> Any:
+    return {"type": "object", "properties": properties}
+
+
+CALL = GeminiWire().whole(Reply([ToolCall("f", {"a": 1}, id="c1")]), gemini() | {"model": "m"})["candidates"][
+    0
+]["content"]["parts"][0]
+UNSIGNED = {"functionCall": CALL["functionCall"]}
+ANSWER = {"functionResponse": {"name": "f", "id": "c1", "response": {"output": "x"}}}
+OTHER = {"functionResponse": {"name": "g", "id": "c1", "response": {"output": "x"}}}
+
+GEMINI: dict[str, tuple[Any, str]] = {
+    "good": (gemini(model(CALL), user(ANSWER), **declared(schema(a={"type": "integer"}))), ""),
+    "good with parallel calls": (gemini(model(CALL, UNSIGNED), user(ANSWER, ANSWER)), ""),
+    "unknown key": (gemini(messages=[]), 'Unknown name "messages"'),
+    "nothing said": ({"contents": []}, "contents is not specified"),
+    "no parts": (gemini(user()), "have a role and parts"),
+    "assistant as role": (gemini({"role": "assistant", "parts": [{"text": "a"}]}), "have a role and parts"),
+    "model first": ({"contents": [model({"text": "a"})]}, "begins with a user turn"),
+    "call without answer": (gemini(model(CALL), user({"text": "go on"})), "equal to the number of"),
+    "call at the end": (gemini(model(CALL)), "responses are missing"),
+    "answer without call": (gemini(user(ANSWER)), "equal to the number of"),
+    "two answers": (gemini(model(CALL), user(ANSWER, ANSWER)), "equal to the number of"),
+    "answer of another": (gemini(model(CALL), user(OTHER)), "equal to the number of"),
+    "answer is text": (
+        gemini(model(CALL), user({"functionResponse": {"name": "f", "id": "c1", "response": "x"}})),
+        "must be an object",
+    ),
+    "no signature": (gemini(model(UNSIGNED), user(ANSWER)), "missing a thought_signature"),
+    "signature of another": (
+        gemini(model({**CALL, "thoughtSignature": "b3RoZXI="}), user(ANSWER)),
+        "Corrupted thought signature",
+    ),
+    "schema beyond the subset": (gemini(**declared({**schema(a={}), "$defs": {}})), 'Unknown name "$defs"'),
+    "constant in a property": (gemini(**declared(schema(a={"const": 1}))), 'Unknown name "const"'),
+    "object of nothing": (gemini(**declared(schema())), "non-empty for OBJECT"),
+    "array of anything": (gemini(**declared(schema(a={"type": "array"}))), "items: missing field"),
+    "numbers to choose": (gemini(**declared(schema(a={"type": "integer", "enum": [1]}))), "only allowed for STRING"),
+    "unknown one required": (gemini(**declared({**schema(a={}), "required": ["b"]})), "not defined: b"),
+    "name with a blank": (gemini(**declared(name="a b")), "Invalid function name"),
+    "declared twice": (gemini(**declared(count=2)), "Duplicate function declaration"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "expected"), GEMINI.values(), ids=GEMINI)
+def test_gemini_server_refuses(body: Any, expected: str) -> None:
+    with GeminiServer(lambda _: "ok", allow_violations=True) as server:
+        status, words, _ = post(f"{server.base_url}/v1beta/models/m:generateContent", body)
+        assert (status, bool(server.violations)) == ((400, True) if expected else (200, False))
+        assert expected in words
+
+
+THINKS: Any = {"model": "m", "max_tokens": 2000, "thinking": {"type": "adaptive"}}
+NAMED_TWICE = [{"name": "f", "input_schema": {"type": "object"}}] * 2
+
+
+@pytest.mark.parametrize("keeps_thinking", [True, False])
+def test_anthropic_server_when_thinking_before_a_call_does_not_come_back_then_refuses(
+    keeps_thinking: bool,
+) -> None:
+    script: list[Answer] = [[Reasoning("Hm."), Text("I look."), ToolCall("f", id="t1")], "Done."]
+    with AnthropicServer(script, allow_violations=True) as server:
+        url, asked = f"{server.base_url}/v1/messages", {"role": "user", "content": "hi"}
+        said = post(url, {**THINKS, "messages": [asked]})[2]["content"]
+        kept = [block for block in said if keeps_thinking or block["type"] != "thinking"]
+        given = {"type": "tool_result", "tool_use_id": "t1", "content": "x"}
+        history = [asked, {"role": "assistant", "content": kept}, {"role": "user", "content": [given]}]
+        status, words, _ = post(url, {**THINKS, "messages": history})
+    assert (status, words) == ((200, "") if keeps_thinking else (400, words))
+    assert keeps_thinking or "Expected `thinking`" in words
+
+
+def test_anthropic_server_when_tools_share_a_name_or_an_unknown_one_is_forced_then_refuses() -> None:
+    body = {**THINKS, "thinking": {}, "messages": [{"role": "user", "content": "hi"}], "tools": NAMED_TWICE}
+    forced = {"tools": NAMED_TWICE[:1], "tool_choice": {"type": "tool", "name": "g"}}
+    with AnthropicServer(lambda _: "ok", allow_violations=True) as server:
+        url = f"{server.base_url}/v1/messages"
+        assert "must be unique" in post(url, body)[1]
+        assert "not found in provided tools" in post(url, body | forced)[1]
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        pytest.param({}, "", id="good"),
+        pytest.param({"call_id": "c" * 65}, "call_id", id="long id"),
+        pytest.param({"id": "msg_1"}, "begins with 'fc'", id="id of another kind"),
+        pytest.param({"name": "a b"}, "does not match pattern", id="name"),
+    ],
+)
+def test_openai_server_when_a_call_is_not_as_it_may_be_then_refuses(changed: Any, expected: str) -> None:
+    call = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"} | changed
+    given = {"type": "function_call_output", "call_id": call["call_id"], "output": "x"}
+    body = {"model": "m", "store": False, "input": [{"role": "user", "content": "hi"}, call, given]}
+    with OpenAIResponsesServer(lambda _: "ok", allow_violations=True) as server:
+        status, words, _ = post(f"{server.base_url}/responses", body)
+        assert status == (400 if expected else 200)
+        assert expected in words
+        twice = [{"type": "function", "name": "f", "parameters": {"type": "object"}}] * 2
+        assert "Duplicate function name" in post(f"{server.base_url}/responses", {**body, "tools": twice})[1]

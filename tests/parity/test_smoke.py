@@ -1,0 +1,190 @@
+"""The smoke test of 000 section 9.13: the same seven steps against a strict server, and against the real service.
+
+The real ones cost money: they run with AGENT_LS_SMOKE=1 for each provider whose key is in the environment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import anyio
+import pytest
+
+import agent_ls
+from agent_ls.library.session import AgentSession, Event
+from agent_ls.loop.events import Error, SteeringInjected, SubagentChanged, ToolCallEnd, ToolCallStart
+from tests.parity import wires
+from tests.parity.cell import SERVERS, cell, edit_calls, yes
+from tests.support.loopback import Answer, Reasoning, Text, ToolCall
+from tests.support.services import use_service
+
+SERVICE_DEADLINE_S = 300  # for one input
+BIG = "x" * 100_000
+CREATE = "Create a file called hello.py that prints 'Hello World'"
+EDIT = "Read hello.py and add a second print statement that says 'Goodbye'"
+RUN = "Run hello.py and show the output"
+READ = "Read big.txt"
+BUILD = "Create a Flask web application with multiple routes"
+STEER = "Actually, just create a single /health endpoint for now"
+DELEGATE = "Spawn a subagent to write tests for hello.py, then review its output"
+WAIT = "Run 'sleep 30' with the default timeout"
+WAIT_NAMED = "Run 'sleep 30' with a timeout of {} milliseconds"
+
+
+@dataclass(frozen=True)
+class Smoke:
+    """The steps. `timeout_ms` is how long a command may take: the default, but for Anthropic's models."""
+
+    provider: str
+    session: AgentSession
+    folder: Path
+    state: Path
+    timeout_ms: int
+
+    async def run(self) -> None:
+        await self.creation()
+        await self.editing()
+        await self.command()
+        await self.truncation()
+        await self.steering()
+        await self.subagent()
+        await self.timeout()
+
+    async def creation(self) -> None:
+        await self.say(CREATE)
+        assert "Hello" in self.hello()
+
+    async def editing(self) -> None:
+        await self.say(EDIT)
+        assert "Hello" in self.hello() and "Goodbye" in self.hello()
+
+    async def command(self) -> None:
+        ends = ended(await self.say(RUN), "shell")
+        assert any("Hello" in end.data.output and "Goodbye" in end.data.output for end in ends)
+
+    async def truncation(self) -> None:
+        (self.folder / "big.txt").write_text(BIG)
+        end, *_ = ended(await self.say(READ), "read_file")
+        assert BIG in await end.output()
+        # What the model is told is in the log, where that is not what the event says.
+        logs = [path.read_text() for path in self.state.rglob("*.jsonl")]
+        assert any("[WARNING: Tool output was truncated." in log for log in logs)
+
+    async def steering(self) -> None:
+        told = await self.say(BUILD, steer=STEER)
+        assert [event.data.text for event in told if isinstance(event.data, SteeringInjected)] == [STEER]
+        written = [path.read_text() for path in self.folder.rglob("*.py")]
+        assert any("/health" in text for text in written)
+
+    async def subagent(self) -> None:
+        told = await self.say(DELEGATE)
+        names = [event.data.name for event in told if isinstance(event.data, ToolCallStart)]
+        assert "spawn_agent" in names
+        states = [event.data.status for event in told if isinstance(event.data, SubagentChanged)]
+        assert states[0] == "running" and states[-1] == "completed"
+
+    async def timeout(self) -> None:
+        by_itself = self.provider != "anthropic"
+        told = await self.say(WAIT if by_itself else WAIT_NAMED.format(self.timeout_ms))
+        end, *_ = ended(told, "shell")
+        assert end.data.error_kind == "shell_timeout"
+        assert f"timed out after {self.timeout_ms}ms" in end.data.output
+
+    async def say(self, text: str, *, steer: str = "") -> list[Event]:
+        told: list[Event] = []
+        with anyio.fail_after(SERVICE_DEADLINE_S):
+            async for event in self.session.run(text):
+                told.append(event)
+                if steer and event.kind == "tool_call_start":
+                    self.session.steer(steer)
+                    steer = ""
+        assert [event.data for event in told if isinstance(event.data, Error)] == []
+        assert told[-1].kind == "processing_end"
+        return told
+
+    def hello(self) -> str:
+        return (self.folder / "hello.py").read_text()
+
+
+def ended(told: list[Event], tool: str) -> list[Any]:
+    return [event for event in told if isinstance(event.data, ToolCallEnd) and event.data.name == tool]
+
+
+Move: TypeAlias = Answer | Callable[[list[wires.Result]], Answer]
+
+
+def coder(provider: str, timeout_ms: int) -> Callable[[Any], Answer]:
+    """A model that does what it is asked, in its family's way."""
+    moves = coder_moves(provider, timeout_ms)
+    tests = write("test_hello.py", "def test_hello(): ...\n")
+
+    def answer(body: Any) -> Answer:
+        done = wires.results(provider, body)
+        if wires.user_texts(provider, body)[0].endswith("Write tests for hello.py."):
+            return "I wrote them." if done else [Reasoning("Tests."), tests]
+        move = next(moves)
+        return move(done) if callable(move) else move
+
+    return answer
+
+
+def coder_moves(provider: str, timeout_ms: int) -> Iterator[Move]:
+    hello = "print('Hello World')"
+    yield [Reasoning("A file."), Text("I make it."), write("hello.py", f"{hello}\n")]
+    yield "It is there."
+    yield [ToolCall("read_file", {"file_path": "hello.py"})]
+    yield [
+        Reasoning("One more line."),
+        *edit_calls(provider, "hello.py", (hello, f"{hello}\nprint('Goodbye')")),
+    ]
+    yield "It says both."
+    yield [ToolCall("shell", {"command": "python3 hello.py"})]
+    yield "It prints both lines."
+    yield [ToolCall("read_file", {"file_path": "big.txt"})]
+    yield "It is a long line."
+    yield [Reasoning("Many routes."), write("app.py", "# many routes\n")]
+    yield [Reasoning("Only one."), write("app.py", "@app.get('/health')\ndef health(): ...\n")]
+    yield "There is one endpoint."
+    yield [ToolCall("spawn_agent", {"task": "Write tests for hello.py."})]
+    yield lambda done: [
+        ToolCall("wait", {"agent_id": re.findall(r"Agent (\S+) was started", done[-1].text)[0]})
+    ]
+    yield "Its tests are good."
+    own = {"timeout_ms": timeout_ms} if provider == "anthropic" else {}
+    yield [ToolCall("shell", {"command": "sleep 30", **own})]
+    yield "It takes longer than it may."
+
+
+def write(path: str, content: str) -> ToolCall:
+    return ToolCall("write_file", {"file_path": path, "content": content})
+
+
+@pytest.mark.req("P8")
+@pytest.mark.parametrize("provider", SERVERS)
+async def test_smoke_on_a_strict_server(
+    provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timeout_ms = 500  # the real ones wait for the ten seconds that are the default
+    given: dict[str, Any] = {"settings": {"defaultCommandTimeoutMs": timeout_ms}}
+    async with cell(provider, tmp_path, monkeypatch, model=coder(provider, timeout_ms), **given) as it:
+        await Smoke(provider, it.session, it.folder, tmp_path / "state", timeout_ms).run()
+        truncated = next(r for r in it.results if "xxx" in r.text)
+        assert "[WARNING: Tool output was truncated." in truncated.text and len(truncated.text) < 51_000
+
+
+@pytest.mark.smoke
+@pytest.mark.timeout(1800)
+@pytest.mark.req("P8")
+@pytest.mark.parametrize("provider", SERVERS)
+async def test_smoke_on_the_real_service(
+    provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_service(provider, monkeypatch)
+    folder, state = tmp_path / "project", tmp_path / "state"
+    folder.mkdir()
+    async with agent_ls.open_session(folder, provider=provider, approve=yes, state_dir=state) as session:
+        await Smoke(provider, session, folder, state, 10_000).run()
