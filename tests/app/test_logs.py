@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import DEADLINE_S, environment, provider_variables, run
-from tests.support.loopback import AnthropicServer, ErrorReply, ToolCall
+from tests.support.loopback import Answer, AnthropicServer, ErrorReply, ToolCall
 
 pytestmark = pytest.mark.req("R6")
 
@@ -79,7 +79,7 @@ def test_a_place_that_cannot_be_written_is_said_once_and_nothing_fails(tmp_path:
 def test_a_run_leaves_figures_in_the_log_and_in_its_session(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
-    script = [
+    script: list[Answer] = [
         ErrorReply(500, headers={"retry-after": "0"}),
         [ToolCall("shell", {"command": "echo hi"})],
         "Done.",
