@@ -22,7 +22,7 @@ from typing import Any
 
 from agent_ls.environments.base import FileWrite
 from agent_ls.environments.errors import EnvError
-from agent_ls.environments.local.commit import commit
+from agent_ls.environments.local.commit import DeletedModes, commit
 
 Tree = dict[str, tuple[object, ...]]
 
@@ -147,7 +147,7 @@ def runs() -> Iterator[dict[str, Any]]:
                 _fault = Fault(str(folder), at, lambda happen=happen, folder=folder: happen(folder))  # type: ignore[misc]
                 error: EnvError | None = None
                 try:
-                    commit(WRITES, lambda path, folder=folder: str(folder / path))  # type: ignore[misc]
+                    commit(WRITES, lambda path, folder=folder: str(folder / path), DeletedModes())  # type: ignore[misc]
                 except EnvError as raised:
                     error = raised
                 is_over, _fault = _fault.is_on, None
@@ -170,7 +170,7 @@ def _both_ends(top: Path) -> tuple[Tree, Tree]:
     folder.mkdir()
     build(folder)
     before = tree(folder)
-    commit(WRITES, lambda path: str(folder / path))
+    commit(WRITES, lambda path: str(folder / path), DeletedModes())
     after = tree(folder)
     shutil.rmtree(folder)
     return before, after

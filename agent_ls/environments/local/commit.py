@@ -7,6 +7,7 @@ file meanwhile is not undone. The files that are deleted go last of all, when no
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import threading
@@ -77,12 +78,35 @@ class _Target:
         return self.facts.st_nlink > 1 or not os.access(os.path.dirname(self.real), os.W_OK)
 
 
-def commit(writes: Sequence[FileWrite], resolve: Callable[[str], str]) -> list[FileState]:
+class DeletedModes:
+    """Permission bits of deleted files: one that comes back as it was, a deletion undone, has them again."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[bytes, int]] = {}
+
+    def note(self, target: _Target) -> None:
+        if target.is_deletion and target.mode is not None:
+            self._known[target.path] = _digest(target.write.base), target.mode
+
+    def of(self, path: str, content: bytes | None) -> int | None:
+        digest, mode = self._known.get(path, (b"", None))
+        return mode if digest == _digest(content) else None
+
+
+def _digest(content: bytes | None) -> bytes:
+    return hashlib.sha256(content or b"").digest()
+
+
+def commit(
+    writes: Sequence[FileWrite], resolve: Callable[[str], str], deleted: DeletedModes
+) -> list[FileState]:
     """As ExecutionEnvironment.commit; `resolve` makes a path absolute."""
     with _ONE_AT_A_TIME:
-        targets = [_look(write, resolve) for write in writes]
+        targets = [_look(write, resolve, deleted) for write in writes]
         _refuse_repeats(targets)
         _Transaction().run([target for target in targets if target.changes])
+        for target in targets:
+            deleted.note(target)
     return [FileState(target.path, target.write.base, target.write.content) for target in targets]
 
 
@@ -110,14 +134,14 @@ def _is_alive(pid: int) -> bool:
 # --- looking --------------------------------------------------------------------------------------------------
 
 
-def _look(write: FileWrite, resolve: Callable[[str], str]) -> _Target:
+def _look(write: FileWrite, resolve: Callable[[str], str], deleted: DeletedModes) -> _Target:
     path = resolve(write.path)
     try:
         facts = _facts(path)
         if write.mode_from:
             mode: int | None = _permissions(os.stat(resolve(write.mode_from)))
         else:
-            mode = _permissions(facts) if facts else None
+            mode = _permissions(facts) if facts else deleted.of(path, write.content)
         target = _Target(write, path, _real(path, write), facts, mode)
     except (OSError, ValueError) as error:
         raise _as_env_error(write.path, error) from error

@@ -23,7 +23,7 @@ from agent_ls.environments.base import (
     OutputSink,
     ProcessInfo,
 )
-from agent_ls.environments.local.commit import commit
+from agent_ls.environments.local.commit import DeletedModes, commit
 from agent_ls.environments.local.environ import EnvPolicy, EnvRules
 from agent_ls.environments.local.files import list_folder, read_file
 from agent_ls.environments.local.processes import TERMINATE_GRACE_MS, LocalProcesses
@@ -53,6 +53,7 @@ class LocalEnvironment:
         inherited = dict(os.environ) if environ is None else environ
         self._processes = LocalProcesses(inherited, env_policy, terminate_grace_ms)
         self._search = LocalSearch(self._root, ripgrep)
+        self._deleted_modes = DeletedModes()
 
     async def initialize(self) -> None:
         await self._processes.initialize()
@@ -83,7 +84,9 @@ class LocalEnvironment:
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         # Not abandoned: a cancelled commit is done or not begun, never half. And a limiter of its own: reads that
         # hang in a dead network folder must not make it wait.
-        return await to_thread.run_sync(commit, writes, self._resolve, limiter=anyio.CapacityLimiter(1))
+        return await to_thread.run_sync(
+            commit, writes, self._resolve, self._deleted_modes, limiter=anyio.CapacityLimiter(1)
+        )
 
     async def exec_command(
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None

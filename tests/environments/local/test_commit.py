@@ -24,13 +24,13 @@ from agent_ls.environments.errors import (
     StaleFileError,
 )
 from agent_ls.environments.local import LocalEnvironment
-from agent_ls.environments.local.commit import commit
+from agent_ls.environments.local.commit import DeletedModes, commit
 
 pytestmark = pytest.mark.req("X2", "T4")
 
 
 def commit_in(folder: Path, *writes: FileWrite) -> list[FileState]:
-    return commit(writes, lambda path: os.path.normpath(folder / path))
+    return commit(writes, lambda path: os.path.normpath(folder / path), DeletedModes())
 
 
 def put(path: Path, content: bytes, mode: int = 0o644) -> Path:
@@ -297,3 +297,17 @@ def test_a_commit_that_succeeds_does_all_and_leaves_nothing_behind(
             path = Path(state.path)
             assert (path.read_bytes() if path.exists() else None) == write.content == state.after
         assert not list(folder.rglob("*.tmp"))
+
+
+@pytest.mark.req("H6", "X10")
+async def test_a_deleted_file_that_comes_back_as_it_was_has_its_permissions_again(tmp_path: Path) -> None:
+    script = tmp_path / "run.sh"
+    script.write_bytes(b"#!/bin/sh\n")
+    script.chmod(0o750)
+    env = LocalEnvironment(str(tmp_path))
+    await env.commit([FileWrite("run.sh", None, b"#!/bin/sh\n")], Attribution())
+    await env.commit([FileWrite("run.sh", b"#!/bin/sh\n", None)], Attribution())
+    assert mode_of(script) == 0o750
+    await env.commit([FileWrite("run.sh", None, b"#!/bin/sh\n")], Attribution())
+    await env.commit([FileWrite("run.sh", b"another file\n", None)], Attribution())
+    assert mode_of(script) != 0o750
