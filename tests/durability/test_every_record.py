@@ -55,6 +55,7 @@ def check(log: Path, lines: list[bytes], cut: int) -> None:
 
 
 @pytest.mark.req("R3", "R4")
+@pytest.mark.sweep
 async def test_a_long_run_that_ends_behind_any_record_is_whole_up_to_there(tmp_path: Path) -> None:
     async with running(tmp_path, long_script()) as bench:
         (bench.folder / "a.txt").write_text("0\n")

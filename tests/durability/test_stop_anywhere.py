@@ -1,6 +1,6 @@
-"""A stop at every await point of a real session: parallel tools, a command, files, the log (L16, R2).
+"""A stop at every await point of a real session: parallel tools, a subagent, commands, files, the log (L16, R2).
 
-Whatever was in flight, each call has one result, the conversation is one that a provider accepts, and no task,
+Whatever was in flight, each call has one result, the conversation is one that a provider accepts, and no agent, task,
 process, file descriptor or lock is left.
 """
 
@@ -10,15 +10,19 @@ import asyncio
 import json
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 import pytest
 
-from agent_ls.loop.events import ProcessingEnd, SessionEnd, ToolCallEnd, ToolCallStart
-from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn
+from agent_ls.loop.events import ProcessingEnd, SessionEnd, SubagentChanged, ToolCallEnd, ToolCallStart
+from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn, Turn
+from agent_ls.store.reader import read_session
+from agent_ls.store.recovery import recover
+from tests.support.agents import Cast, spawn, wait_for
 from tests.support.fake_provider import Piece, problem_of, reasoning, text, tool_call
 from tests.support.processes import eventually, new_token, processes_with, zombies_of_ours
 from tests.support.steps import Steps, counted_steps
@@ -44,6 +48,16 @@ STOPS = (
 )
 
 
+def cast(token: str) -> Cast:
+    """The main agent, and one that it starts, which works beside its command."""
+    own = [
+        text("I ", "count."),
+        tool_call("grep", json.dumps({"pattern": "o"}), "c1"),
+        tool_call("read_file", json.dumps({"file_path": "a.txt"}), "c2"),
+    ]
+    return Cast(script(token), {"count": [own, [reasoning("Two."), text("There are ", "two.")]]})
+
+
 def script(token: str) -> list[list[Piece]]:
     command = {"command": f"echo half; sleep 0.02; echo {token} >/dev/null"}
     server = {"command": f"echo {token} up; sleep 60", "background": True}
@@ -54,10 +68,15 @@ def script(token: str) -> list[list[Piece]]:
             tool_call("read_file", json.dumps({"file_path": "a.txt"}), "c1"),
             tool_call("grep", json.dumps({"pattern": "two"}), "c2"),
             tool_call("read_file", json.dumps({"file_path": "missing.txt"}), "c3"),
+            spawn("count the lines", "a1"),
             tool_call("shell", json.dumps(command), "c4"),
             tool_call("write_file", json.dumps({"file_path": "b.txt", "content": "b\n"}), "c5"),
         ],
-        [tool_call("shell", json.dumps(server), "c6"), tool_call("glob", '{"pattern": "*.txt"}', "c7")],
+        [
+            tool_call("shell", json.dumps(server), "c6"),
+            tool_call("glob", '{"pattern": "*.txt"}', "c7"),
+            wait_for("agent_1", "a2"),
+        ],
         [text("Done.")],
     ]
 
@@ -78,7 +97,7 @@ async def played(root: Path, at: int, stop: Stop) -> Steps:
     tasks, files, others = len(asyncio.all_tasks()), open_files(), zombies_of_ours()
     idle_at: list[int] = []
     with counted_steps() as steps:
-        async with running(root, script(token)) as bench:
+        async with running(root, model=cast(token)) as bench:
             talk = await bench.talk("full")
             steps.arm(at, lambda: stop.how(talk))
             with anyio.fail_after(DEADLINE_S), talk.live.session.subscribe() as events:
@@ -89,6 +108,9 @@ async def played(root: Path, at: int, stop: Stop) -> Steps:
             idle_at.append(steps.count)
             steps.disarm()
             check(talk)
+            if not at:
+                assert [event.status for event in talk.of(SubagentChanged)] == ["running", "completed"]
+                assert len(talk.of(ToolCallEnd)) == 11
             if steps.count < at:
                 return steps  # this run had fewer await points than the one that was counted: nothing was stopped
             if at and stop.lives:
@@ -99,6 +121,8 @@ async def played(root: Path, at: int, stop: Stop) -> Steps:
                 await talk.live.ended.wait()
                 assert isinstance(talk.envelopes[-1].event, SessionEnd)
             assert bench.model.open_streams == 0
+            for agent in bench.model.agents.values():
+                assert not [why for it in agent.requests if (why := problem_of(it.messages))]
         ran = any(
             end.exit_code is not None or end.error_kind == "interrupted" for end in talk.of(ToolCallEnd)
         )
@@ -109,6 +133,7 @@ async def played(root: Path, at: int, stop: Stop) -> Steps:
     assert len(asyncio.all_tasks()) == tasks
     assert open_files() <= files
     async with running(root, state=root / "state") as bench:  # its lock is free, its log whole
+        await anyio.to_thread.run_sync(check_agents, talk.live.folder / "log.jsonl")
         again = await bench.reopen(talk.session_id)
         check(again)
         await again.say("still there?")
@@ -120,14 +145,29 @@ def check(talk: Talk) -> None:
     starts = [event.call_id for event in talk.of(ToolCallStart)]
     ends = [event.call_id for event in talk.of(ToolCallEnd)]
     assert sorted(starts) == sorted(ends) and len(set(starts)) == len(starts)
-    turns = talk.live.session.history.turns
+    agents = [event.status for event in talk.of(SubagentChanged)]
+    assert agents in ([], ["running", "completed"], ["running", "failed"])
+    asked = paired(talk.live.session.history.turns)
+    # What began early in an answer that was cut is not in the history: nor is the call.
+    assert len(starts) >= len(asked)
+    assert problem_of(talk.live.session.history.messages("p")) == ""
+
+
+def paired(turns: Sequence[Turn]) -> list[str]:
+    """The calls of a history, each of which has one result, in their order."""
     asked = [call.id for turn in turns if isinstance(turn, AssistantTurn) for call in turn.tool_calls]
     given = [
         part.tool_call_id for turn in turns if isinstance(turn, ToolResultsTurn) for part in turn.results
     ]
-    # What began early in an answer that was cut is not in the history: nor is the call.
-    assert asked == given and len(starts) >= len(asked)
-    assert problem_of(talk.live.session.history.messages("p")) == ""
+    assert asked == given
+    return asked
+
+
+def check_agents(log: Path) -> None:
+    """Whatever was started has told its end, and has a history of its own that is whole."""
+    for agent in recover(read_session(log), "2026-01-02T03:04:05.678Z").agents:
+        assert agent.changed.status != "running"
+        paired(agent.turns)
 
 
 def points(steps: int, seed: int) -> list[int]:

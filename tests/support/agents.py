@@ -24,6 +24,11 @@ class Cast:
         self.agents = {word: FakeProvider(script) for word, script in agents.items()}
 
     @property
+    def requests(self) -> list[Request]:
+        """What was asked in the main agent's name."""
+        return self.main.requests
+
+    @property
     def open_streams(self) -> int:
         return sum(player.open_streams for player in (self.main, *self.agents.values()))
 
