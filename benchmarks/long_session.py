@@ -97,6 +97,7 @@ async def played(rounds: int, base: Path) -> Model:
         credentials=Credentials(),
         state_dir=base / "state",
         adapters={"anthropic": model},
+        trusting="trusted",
     )
     async with anyio.create_task_group() as group:
         await group.start(workbench.run)

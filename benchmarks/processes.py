@@ -86,6 +86,7 @@ class Server(AbstractContextManager["Server"]):
             "ANTHROPIC_API_KEY": "no-real-key",
             "ANTHROPIC_BASE_URL": model.base_url,
             "AGENT_LS_STATE_DIR": str(state),
+            "AGENT_LS_TRUSTED_FOLDERS": os.sep,
             "PYTHONPATH": str(REPOSITORY),
             # As installed: compiled once, wherever the shell of whoever measures would have it.
             "PYTHONDONTWRITEBYTECODE": "",

@@ -10,7 +10,7 @@ import agent_ls
 
 
 async def main(folder: str, task: str, provider: str = "") -> None:
-    async with agent_ls.open_session(folder, provider=provider, mode="full") as session:
+    async with agent_ls.open_session(folder, provider=provider, mode="full", trusted=True) as session:
         async for event in session.run(task):
             print(event.kind, event.data)
 

@@ -11,7 +11,9 @@ import agent_ls
 
 async def main(task: str, provider: str = "") -> None:
     place = agent_ls.MemoryEnvironment({"notes.txt": "milk\neggs\n"}, working_directory="/notes")
-    async with agent_ls.open_session(environment=place, provider=provider, mode="full") as session:
+    async with agent_ls.open_session(
+        environment=place, provider=provider, mode="full", trusted=True
+    ) as session:
         print(await session.ask(task))
     print((await place.read_bytes("notes.txt")).decode())
 

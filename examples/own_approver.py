@@ -17,7 +17,7 @@ async def approve(request: agent_ls.ApprovalRequested) -> agent_ls.Answer | bool
 
 
 async def main(folder: str, task: str, provider: str = "") -> None:
-    async with agent_ls.open_session(folder, provider=provider, approve=approve) as session:
+    async with agent_ls.open_session(folder, provider=provider, approve=approve, trusted=True) as session:
         print(await session.ask(task))
         for path, hunks in session.hunks().items():
             print(path, *(hunk.id for hunk in hunks))

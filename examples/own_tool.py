@@ -19,7 +19,7 @@ async def price_of(fruit: Annotated[str, "its name in the singular"]) -> str:
 
 
 async def main(folder: str, task: str, provider: str = "") -> None:
-    async with agent_ls.open_session(folder, provider=provider, tools=[price_of]) as session:
+    async with agent_ls.open_session(folder, provider=provider, tools=[price_of], trusted=True) as session:
         print(await session.ask(task))
 
 

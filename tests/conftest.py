@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from agent_ls.app.trust import TRUST_VARIABLE
 from agent_ls.llm.credentials import VARIABLES
 from tests.support import services
 
@@ -35,6 +36,8 @@ def _house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, request: pytest.Fixt
     monkeypatch.setenv("HOME", str(home))
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(home / name.lower()))
+    # The workspaces of tests are trusted; what comes before that is tested where this is taken back.
+    monkeypatch.setenv(TRUST_VARIABLE, os.sep)
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     if services.IS_WANTED and request.node.get_closest_marker("smoke"):

@@ -76,7 +76,7 @@ def test_every_ability_that_is_negotiated_is_explained() -> None:
     rows = table(section(PAGE, "## Negotiation"), "field")
     told = {word for row in rows for word in code_words(row[0])}
 
-    assert told == {"version", "terminal", *GRANTED}
+    assert told == {"version", "terminal", "workspaceTrusted", *GRANTED}
 
 
 def test_what_is_said_not_to_be_built_is_not_built() -> None:

@@ -41,6 +41,7 @@ RESULTS: dict[str, type[protocol.Wire]] = {
     "agent/answer": protocol.AnswerResult,
     "agent/rules": protocol.RulesResult,
     "agent/removeRule": protocol.RemoveRuleResult,
+    "agent/trust": protocol.TrustResult,
     "agent/hunks": protocol.HunksResult,
     "agent/review": protocol.ReviewResult,
     "workspace/textDocumentContent": protocol.TextDocumentContentResult,

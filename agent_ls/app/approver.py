@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import anyio.to_thread
@@ -33,7 +34,8 @@ MAX_LOOKS = 5  # what is another thing each time a person was asked is changed b
 class PolicyApprover:
     """Judges by mode and grants, and asks at the desk. `mode` and `review` may be changed while a session runs.
 
-    What was allowed is told to `bounds`, so that the act is held to it.
+    What was allowed is told to `bounds`, so that the act is held to it. `is_trusted` is asked each time, in a thread:
+    whether the user trusts the workspace.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class PolicyApprover:
         desk: ApprovalDesk,
         grants: Grants,
         review: ReviewSetting = "after",
+        is_trusted: Callable[[], bool] = lambda: True,
     ) -> None:
         self.mode = mode
         self.review = review
@@ -51,6 +54,7 @@ class PolicyApprover:
         self._reviewed_first: set[str] = set()
         self.desk = desk
         self._bounds = bounds
+        self._is_trusted = is_trusted
 
     async def decide(self, question: ApprovalQuestion) -> Decision:
         # A call keeps the setting that it was judged by: it was not asked about because its hunks are.
@@ -72,7 +76,7 @@ class PolicyApprover:
         return Denied("What this leads to kept changing while it was asked about.")
 
     async def _judged(self, question: ApprovalQuestion, review: ReviewSetting) -> tuple[Look, Judgement]:
-        seen, stored = await anyio.to_thread.run_sync(self._look, question)
+        seen, stored, is_trusted = await anyio.to_thread.run_sync(self._look, question)
         situation = Situation(
             mode=self.mode,
             places=self._bounds.places,
@@ -81,11 +85,12 @@ class PolicyApprover:
             leads=seen.leads,
             doubt=seen.doubt,
             review=review,
+            is_trusted=is_trusted,
         )
         return seen, judge(question.effect, situation)
 
-    def _look(self, question: ApprovalQuestion) -> tuple[Look, frozenset[str]]:
-        return look(question.effect, self._bounds.places), self.grants.stored()
+    def _look(self, question: ApprovalQuestion) -> tuple[Look, frozenset[str], bool]:
+        return look(question.effect, self._bounds.places), self.grants.stored(), self._is_trusted()
 
     async def _still_holds(self, question: ApprovalQuestion, asked: Judgement, review: ReviewSetting) -> bool:
         """Whether it would be asked about in the same words now, or not at all."""

@@ -22,6 +22,7 @@ from agent_ls.app.reviewed_environment import ReviewedEnvironment, command_files
 from agent_ls.app.settings import Settings
 from agent_ls.app.stored import SessionFiles
 from agent_ls.app.surroundings import EditorEyes, EditorSurroundings
+from agent_ls.app.trust import TrustGate, WorkspaceTrust
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.editor_host import EditorHost
@@ -63,6 +64,7 @@ class Assembler:
     secrets: Known
     clock: SystemClock
     rules: RuleStore
+    trust: WorkspaceTrust
     host: EditorHost | None
     eyes: EditorEyes | None
     environment: ExecutionEnvironment | None
@@ -97,8 +99,16 @@ class Assembler:
         notices = Notices(opened.recorder.notice, untold)
         asking = ApprovalDesk(lambda event: session.emit(event), lambda: session.is_stopped)
         grants = Grants(self.rules, folder, self.clock, self.start, lambda event: session.emit(event))
+        gate = TrustGate(
+            self.trust, folder, asking, lambda event: session.emit(event), lambda: session.turn_id
+        )
         desk = PolicyApprover(
-            bounds=bounds, mode=choice.mode, desk=asking, grants=grants, review=choice.review
+            bounds=bounds,
+            mode=choice.mode,
+            desk=asking,
+            grants=grants,
+            review=choice.review,
+            is_trusted=gate.is_trusted,
         )
         # A place of a program's own is not looked through: only the disk of this machine can be.
         listed = local.list_files if isinstance(local, LocalEnvironment) else None
@@ -131,7 +141,7 @@ class Assembler:
             prompts=SessionPrompts(
                 local,
                 files,
-                trusted=False,
+                trusted=gate.settled,
                 facts=facts_from_json(facts) if opened.stored else None,
                 keep=lambda facts: stored.remember({"environment": facts_to_json(facts)}),
             ),

@@ -21,12 +21,15 @@ import anyio
 import anyio.to_thread
 
 from agent_ls._version import __version__
+from agent_ls.app.clock import SystemClock
 from agent_ls.app.keys import load_credentials
 from agent_ls.app.logs import log_path
 from agent_ls.app.reachable import LOCAL, reach_all
 from agent_ls.app.state_folder import state_folder
+from agent_ls.app.trust import TRUST_VARIABLE, WorkspaceTrust, trusted_by_variable
 from agent_ls.environments.local.ripgrep import candidates, newest
 from agent_ls.llm.credentials import Credentials, key_variable
+from agent_ls.store.trust import TrustStore
 
 Grade: TypeAlias = Literal["good", "note", "bad"]
 
@@ -43,6 +46,7 @@ EDITORS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
 )
 """Programs with the lowest version that is known to work; an editor that is not there is not told."""
 
+_TRUST_HINT = "`agent-ls trust list` shows what you decided, `add`, `restrict` and `forget` change it"
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 _VERSION = re.compile(r"(\d+(?:\.\d+)+|\b\d{4}\b)")
@@ -62,6 +66,7 @@ async def examine(*, asks_providers: bool) -> list[Finding]:
     """All findings, in the order in which a person reads them. Never raises for something that is missing."""
     credentials = load_credentials()
     found = [_program(), *_system(), await anyio.to_thread.run_sync(_state), _log()]
+    found += await anyio.to_thread.run_sync(_trust)
     found += [
         await _ripgrep(),
         await _versioned("git", "git", GIT_FROM, "sessions then know nothing of branches"),
@@ -110,6 +115,21 @@ def _state() -> Finding:
     if free < 100:
         return Finding("state", "note", f"{folder}, only {free} MB are free", "free some space")
     return Finding("state", "good", f"sessions lie in {folder}")
+
+
+def _trust() -> list[Finding]:
+    here = str(Path().resolve())
+    standing = WorkspaceTrust(TrustStore(state_folder()), SystemClock()).standing(here)
+    words = {
+        "trusted": "this folder is trusted",
+        "restricted": "this folder is not trusted: nothing is changed or run in it",
+        "unknown": "this folder was not asked about yet",
+    }
+    found = [Finding("trust", "good" if standing == "trusted" else "note", words[standing], _TRUST_HINT)]
+    if everywhere := [place for place in trusted_by_variable() if place == os.path.abspath(os.sep)]:
+        text = f"{TRUST_VARIABLE} trusts all folders ({everywhere[0]})"
+        found.append(Finding("trust", "note", text, "fit for a container of its own only"))
+    return found
 
 
 def _log() -> Finding:

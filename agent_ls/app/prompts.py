@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
@@ -23,8 +23,9 @@ class SessionPrompts:
     """`quiet` is the environment that is asked for facts: not one whose commands the user sees.
 
     Project documents are read from `files`, up to the project's root, which may lie above the folder to work in; a
-    link that leads out of the project is not followed: nobody was asked. `facts` are those that the session's log
-    holds, `keep` puts new ones there: a resumed session tells what held when it began (O4).
+    link that leads out of the project is not followed: nobody was asked. `trusted` may ask the user whether he trusts
+    the workspace, at the start of an input. `facts` are those that the session's log holds, `keep` puts new ones there:
+    a resumed session tells what held when it began (O4).
     """
 
     def __init__(
@@ -32,7 +33,7 @@ class SessionPrompts:
         quiet: ExecutionEnvironment,
         files: ExecutionEnvironment,
         *,
-        trusted: bool,
+        trusted: Callable[[], Awaitable[bool]],
         facts: EnvironmentFacts | None = None,
         keep: Callable[[EnvironmentFacts], object] = lambda facts: None,
     ) -> None:
@@ -45,11 +46,13 @@ class SessionPrompts:
 
     async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
         """`environment` is the tools' and ends at the folder to work in, so it is not asked here."""
+        trusted = await self._trusted()
         if self._project is None:
             root = await git_root(self._quiet) or self._quiet.working_directory()
             bounds = PathBounds(await anyio.to_thread.run_sync(places_of, root))
             self._project = BoundedEnvironment(self._files, bounds)
-        return documents_layer(await project_documents(self._project, profile.project_documents))
+        found = await project_documents(self._project, profile.project_documents)
+        return documents_layer(found, trusted=trusted)
 
     async def build(
         self,
@@ -60,7 +63,8 @@ class SessionPrompts:
     ) -> str:
         if self._facts is None:
             today = datetime.now(UTC).date().isoformat()
-            self._facts = await environment_facts(self._quiet, today=today, trusted=self._trusted)
+            trusted = await self._trusted()
+            self._facts = await environment_facts(self._quiet, today=today, trusted=trusted)
             self._keep(self._facts)
         return system_prompt(profile, self._facts, documents=documents, user_instructions=user_instructions)
 

@@ -40,6 +40,7 @@ from agent_ls.app.rule_desk import RuleDesk
 from agent_ls.app.settings import Settings, parse_settings
 from agent_ls.app.store_errors import STATE_VARIABLE, store_errors
 from agent_ls.app.surroundings import EditorEyes
+from agent_ls.app.trust import Trusting, WorkspaceTrust
 from agent_ls.app.warm_up import warm_up
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor_host import EditorHost
@@ -56,6 +57,7 @@ from agent_ls.store.log import Header
 from agent_ls.store.recovery import recover
 from agent_ls.store.rules import RuleStore
 from agent_ls.store.sessions import OpenSession, SessionStore
+from agent_ls.store.trust import TrustStore
 from agent_ls.tools.base import Tool
 
 log = logging.getLogger(__name__)
@@ -70,7 +72,8 @@ class Workbench:
 
     `adapters` are providers of the host's own, by name; they stand before those that have a key. `tools` come on top of
     those of each profile (P6). `environment` stands in place of this machine.
-    `record_to` is a new file for a recording of the first new session.
+    `record_to` is a new file for a recording of the first new session. `trusting` is about folders that the user has
+    not decided about.
     """
 
     def __init__(
@@ -85,6 +88,7 @@ class Workbench:
         tools: Sequence[Tool[Any]] = (),
         environment: ExecutionEnvironment | None = None,
         record_to: Path | None = None,
+        trusting: Trusting = "asked",
     ) -> None:
         self.settings = settings
         self._clock = SystemClock()
@@ -100,11 +104,13 @@ class Workbench:
         self.archive = Archive(self._store, self.live)
         rules = RuleStore(chosen)
         self.rules = RuleDesk(rules, self.live)
+        self.trust = WorkspaceTrust(TrustStore(chosen), self._clock, trusting)
         self._assembler = Assembler(
             models=self.models,
             secrets=credentials.known_secrets,
             clock=self._clock,
             rules=rules,
+            trust=self.trust,
             host=editor_host,
             eyes=eyes,
             environment=environment,
@@ -183,7 +189,8 @@ class Workbench:
         )
         with _closed_on_failure(opened):
             with store_errors(session_id):
-                await self._tapes.begin(header, choice.mode, choice.review, settings)
+                standing = partial(self.trust.standing, folder)
+                await self._tapes.begin(header, choice.mode, choice.review, settings, standing)
             live = self._assembler.assemble(opened, header, choice, settings, None)
             live.remember()
             self._start(live, opened)

@@ -69,6 +69,7 @@ def _farewell(folder: Path) -> str:
             f"The project stays as it is now, in {folder}.",
             "",
             "Next, with a key (ANTHROPIC_API_KEY or OPENAI_API_KEY) and in a folder of your own:",
+            f"  {command} trust add",
             f'  {command} exec "what does this project do?"',
             f'  {command} exec --approve edits "find a bug and fix it"',
             f'  {command} exec --approve ask "run the tests and fix what fails"',
@@ -90,6 +91,7 @@ def _open_neovim(nvim: str, plugin: Path, folder: Path, state: Path) -> int:
     environ = {
         **os.environ,
         "AGENT_LS_STATE_DIR": str(state),
+        "AGENT_LS_TRUSTED_FOLDERS": str(folder),  # it is our own
         "AGENT_LS_COMMAND": sys.executable,
         # The demo must not touch, or be changed by, the user's own configuration and history.
         **{f"XDG_{kind}_HOME": str(state / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")},

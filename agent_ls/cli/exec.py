@@ -26,6 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="never: refuse what is not allowed (default); ask on the terminal; edits: allow edits in the folder; "
         "all: allow commands too, but for the never-silent list",
     )
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="trust the folder, for this once; `agent-ls trust add` does from now on. Without: nothing is changed or "
+        "run in a folder that is not trusted",
+    )
     parser.add_argument("--cd", type=Path, default=Path(), metavar="FOLDER", help="work in this folder")
     parser.add_argument("--resume", default="", metavar="ID", help="go on with a stored session")
     parser.add_argument(
@@ -64,6 +70,7 @@ def run(options: argparse.Namespace) -> int:
                 approve=options.approve,
                 as_json=options.json,
                 resume=options.resume,
+                trust=options.trust,
                 record=options.record.absolute() if options.record else None,
             )
         )

@@ -85,7 +85,22 @@ class ProcessEffect:
         return _digest("process", self.process_id, self.action)
 
 
-Effect: TypeAlias = NoEffect | ReadEffect | WriteEffect | CommandEffect | ProcessEffect
+@dataclass(frozen=True, slots=True)
+class TrustEffect:
+    """Lets what lies in a workspace speak for its user: no call of a model, but asked about like one.
+
+    `owner` is whose the folder is, "" where files have no owners.
+    """
+
+    folder: str
+    owner: str
+
+    @property
+    def digest(self) -> str:
+        return _digest("trust", self.folder, self.owner)
+
+
+Effect: TypeAlias = NoEffect | ReadEffect | WriteEffect | CommandEffect | ProcessEffect | TrustEffect
 
 
 def _digest(*parts: str) -> str:

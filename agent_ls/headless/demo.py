@@ -57,7 +57,7 @@ async def play(
 ) -> int:
     """Plays the session in `folder`; the exit code is that of exec."""
     settings = Settings(walkthrough_pause_ms=PAUSE_MS if out.isatty() else 0)
-    bench = Workbench(settings=settings, credentials=Credentials(), state_dir=state)
+    bench = Workbench(settings=settings, credentials=Credentials(), state_dir=state, trusting="trusted")
     outcome = Outcome()
     async with anyio.create_task_group() as group:
         await group.start(bench.run)

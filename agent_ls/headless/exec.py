@@ -18,6 +18,7 @@ from agent_ls.app.keys import load_credentials
 from agent_ls.app.live_session import LiveSession
 from agent_ls.app.logs import start_log
 from agent_ls.app.settings import Settings
+from agent_ls.app.trust import Trusting
 from agent_ls.app.workbench import Workbench
 from agent_ls.headless.answerer import MODES, Approve, answerer
 from agent_ls.headless.style import COLOURED, PLAIN, plain
@@ -49,6 +50,7 @@ class ExecOptions:
     as_json: bool = False
     resume: str = ""
     record: Path | None = None
+    trust: bool = False
     settings: Settings = field(default_factory=Settings)
 
 
@@ -89,7 +91,14 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
     """
     credentials = load_credentials()
     start_log(options.settings.log_level, credentials.known_secrets)
-    bench = Workbench(settings=options.settings, credentials=credentials, record_to=options.record)
+    # Without a person nobody is asked: what was not trusted before is not trusted now.
+    trusting: Trusting = "trusted" if options.trust else "asked" if options.approve == "ask" else "kept"
+    bench = Workbench(
+        settings=options.settings,
+        credentials=credentials,
+        record_to=options.record,
+        trusting=trusting,
+    )
     outcome = Outcome()
     refused: AppError | None = None
     async with anyio.create_task_group() as group:

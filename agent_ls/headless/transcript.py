@@ -375,6 +375,8 @@ def _question(effect: dict[str, Any]) -> str:
             return "May it run this command?"
         case "ReadEffect":
             return f"May it look at {plain(', '.join(effect['paths']))}?"
+        case "TrustEffect":
+            return f"Do you trust {plain(effect['folder'])}?"
         case _:
             return "May it do this?"
 

@@ -239,12 +239,15 @@ async def open_session(
     settings: Mapping[str, Any] | None = None,
     state_dir: Path | None = None,
     adapters: Mapping[str, ProviderAdapter] | None = None,
+    trusted: bool = False,
 ) -> AsyncGenerator[AgentSession]:
     """A session in `folder`, new or (`resume`) stored; leaving the block ends it, and it stays stored.
 
     `provider` "" is the first that has a key. `mode` says what runs without being asked; what would be asked goes to
     `approve`, without which it is denied. `tools` come on top of those of the model's family; the latest of a name
     counts (P6). `environment` is where tools act, in place of this machine; `folder` is then not looked at.
+    `trusted`: your program knows whose files these are. Without, and where the user has not decided, `approve` is asked
+    about the folder (an effect of type TrustEffect); without that nothing is changed or run in it.
     `settings` are those of docs/configuration.md; `adapters` are providers of your own, by name.
 
     Raises:
@@ -260,6 +263,7 @@ async def open_session(
         adapters=adapters,
         tools=tools,
         environment=environment,
+        trusting="trusted" if trusted else "asked" if approve else "kept",
     )
     where = environment.working_directory() if environment else str(await anyio.Path(folder).expanduser())
     refused: Exception | None = None

@@ -43,11 +43,13 @@ class ApprovalQuestion:
 class Allowed:
     """`asked`: a person was asked, so time has passed and the effect must be computed again before it runs.
 
-    `command` "" is the one that was asked about; else the person's own, which nobody has judged yet.
+    `command` "" is the one that was asked about; else the person's own, which nobody has judged yet. `by` as in
+    ApprovalResolved.decided_by, "" when nobody was asked.
     """
 
     asked: bool = False
     command: str = ""
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,14 +158,15 @@ class ApprovalDesk:
         try:
             await request.is_answered.wait()
         finally:
-            # A subagent ends here in any case: nobody could take up its call again.
-            if request.resolved is None and (request.event.agent_id or self._is_stopped()):
+            # A subagent ends here in any case, and so does what is no call's: nobody could take it up again.
+            is_lost = request.event.agent_id or not request.event.call_id
+            if request.resolved is None and (is_lost or self._is_stopped()):
                 self._settle(request, Answer("deny", reason="The turn was stopped.", decided_by="interrupt"))
         resolved = request.resolved
         if resolved is None or resolved.decision == "deny":
             reason = resolved.reason if resolved else ""
             return Denied(reason or "The user said no.", resolved.decided_by if resolved else "interrupt")
-        return Allowed(asked=True, command=resolved.command)
+        return Allowed(asked=True, command=resolved.command, by=resolved.decided_by)
 
     def answer(self, request_id: str, answer: Answer) -> ApprovalResolved:
         """Settles a pending request. The first answer wins: a later one gets the decision that stands.

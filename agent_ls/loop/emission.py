@@ -237,7 +237,7 @@ class EventHub:
                     self._agents[call_id] = agent_id
             case ToolCallEnd(call_id=call_id):
                 self._open.pop(output_part(call_id), None)
-            case ApprovalRequested(request_id=request_id, call_id=call_id):
+            case ApprovalRequested(request_id=request_id, call_id=call_id) if call_id:
                 self._asked[request_id] = call_id
             case QuestionAsked(question_id=question_id, call_id=call_id) if call_id:
                 self._asked[question_id] = call_id

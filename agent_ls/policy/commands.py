@@ -1,7 +1,7 @@
 """May this command run? What it would do is read from it (policy/shell); where it would act is judged as places.
 
 what wipes a root or a disk                     refuse, all modes (X7)
-plan                                            refuse
+plan, or a workspace that is not trusted        refuse
 the very command that the user allowed          allow
 what is on the short list, leads out, touches what configures tools, or is not understood      ask, all modes
 what only looks, and is not typed into a process    allow
@@ -35,8 +35,8 @@ def judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
     found = understood(effect, situation.places.home)
     if found.refusal:
         return Refuse(f"{found.refusal}; agent-ls never runs that")
-    if situation.mode == "plan":
-        return Refuse("plan mode: no command is run")
+    if why := situation.held_back:
+        return Refuse(f"{why}: no command is run")
     places = [effect.working_dir, *found.paths, *situation.leads]
     if ignored := situation.ignored(places):
         return Refuse(f"{ignored} is blocked by policy: {IGNORE_FILE} names it")

@@ -3,7 +3,7 @@
 The table of PROTOCOL, "Review and permission are two settings", read from the top:
 
     reads inside the roots                          allow, all modes
-    plan                                            refuse every other effect
+    plan, or a workspace that is not trusted        refuse every other effect
     edits of ordinary files inside the roots        allow in `edits` and `full`, and where they are reviewed before
                                                     they are made; else `ask` asks once a session
     commands                                        policy/commands.py
@@ -23,6 +23,7 @@ from agent_ls.environments.effects import (
     NoEffect,
     ProcessEffect,
     ReadEffect,
+    TrustEffect,
     WriteEffect,
 )
 from agent_ls.policy.named_places import IGNORE_FILE
@@ -44,6 +45,8 @@ def judge(effect: Effect, situation: Situation) -> Judgement:
             from agent_ls.policy.commands import judge_command  # its grammar is loaded with the first command
 
             return judge_command(effect, situation)
+        case TrustEffect(folder):
+            return Ask(f"{folder} is not trusted yet", is_never_silent=True)
         case _:
             assert_never(effect)
 
@@ -72,8 +75,8 @@ def _judge_write(paths: Sequence[str], deletes: bool, situation: Situation) -> J
         return Refuse(f"{denied} holds credentials; agent-ls never writes there")
     if ignored := situation.ignored(paths):
         return Refuse(f"{ignored} is blocked by policy: {IGNORE_FILE} names it")
-    if situation.mode == "plan":
-        return Refuse("plan mode: nothing is changed. Describe the change instead.")
+    if why := situation.held_back:
+        return Refuse(f"{why}: nothing is changed. Describe the change instead.")
     if outside := situation.outside(paths):
         return Ask(f"{outside} is outside the workspace", is_never_silent=True)
     if sensitive := situation.sensitive(paths):

@@ -46,7 +46,8 @@ class Situation:
     `places` says where a path lies. `resolved` maps each path of the effect to its real path. `leads` are places
     that a command's patterns and links lead to. `doubt`: why what looks harmless is asked about all the same, as
     the disk shows. `grants` are ids of rules that the user stored and that still hold. `review` before: edits
-    are shown hunk by hunk before they are made. `is_walled` False: the walls that were asked for do not stand, so
+    are shown hunk by hunk before they are made. `is_trusted` False: the user has not said that he trusts the
+    workspace, so it is as in mode plan. `is_walled` False: the walls that were asked for do not stand, so
     all commands are asked.
     """
 
@@ -58,6 +59,14 @@ class Situation:
     doubt: str = ""
     review: ReviewSetting = "after"
     is_walled: bool = True
+    is_trusted: bool = True
+
+    @property
+    def held_back(self) -> str:
+        """Why nothing may be changed or run at all, "" for no reason."""
+        if not self.is_trusted:
+            return "the user has not said that this workspace is trusted"
+        return "plan mode" if self.mode == "plan" else ""
 
     def views(self, paths: Sequence[str]) -> Iterator[str]:
         """Each path as resolved, and as given with `..` folded: the real one is what is shown and granted."""

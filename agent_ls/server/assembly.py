@@ -71,6 +71,8 @@ def assemble(server: AgentServer, start: Start, open_bench: OpenBench) -> tuple[
         start=start,
     )
     host.attach(bench.review, requests)
+    if protocol.client.workspace_trusted:
+        bench.trust.of_editor = partial(_folders, server)
     shown_texts = ShownTexts(protocol.send_request, can_refresh=protocol.client.text_document_content)
     bench.review.watch_texts(shown_texts.changed)
     context = Context(

@@ -58,6 +58,8 @@ class ClientAbilities:
     `process_id` is the editor's, which we outlive by no more than seconds; None when not told.
     `text_document_content`: it shows documents whose text a server gives.
     `code_action_literals` to `work_done_progress` are what the stock face asks for.
+    `workspace_trusted`: the user has said in the editor that he trusts the workspace. It is believed because only a
+    plugin writes these capabilities, never a file of the workspace.
     `version_mismatch`: it speaks `agent/*`, but not our version, and so is treated as stock.
     """
 
@@ -79,6 +81,7 @@ class ClientAbilities:
     completion: bool = False
     publish_diagnostics: bool = False
     work_done_progress: bool = False
+    workspace_trusted: bool = False
     version_mismatch: bool = False
 
     @property
@@ -110,6 +113,7 @@ def client_abilities(params: dict[str, Any]) -> ClientAbilities:
         completion=_has(capabilities, "textDocument", "completion"),
         publish_diagnostics=_has(capabilities, "textDocument", "publishDiagnostics"),
         work_done_progress=_object(capabilities, "window").get("workDoneProgress") is True,
+        workspace_trusted=speaks and wanted.get("workspaceTrusted") is True,
         version_mismatch=bool(wanted) and not speaks,
         **granted,
     )

@@ -221,6 +221,43 @@ class Rules(Protocol):
         ...
 
 
+class DecidedFolder(Protocol):
+    """A workspace that the user decided about. `decided` is ISO 8601."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def owner(self) -> str: ...
+    @property
+    def trust(self) -> Literal["trusted", "restricted"]: ...
+    @property
+    def decided(self) -> str: ...
+
+
+class Trust(Protocol):
+    """Which workspaces the user trusts. `of_editor` is to tell those that he trusts in his editor."""
+
+    of_editor: Callable[[], Sequence[str]]
+
+    def standing(self, folder: str) -> Literal["trusted", "restricted", "unknown"]:
+        """Blocks: for a thread."""
+        ...
+
+    def folders(self) -> Sequence[DecidedFolder]:
+        """Blocks: for a thread."""
+        ...
+
+    async def decide(
+        self, folder: str, trust: Literal["trusted", "restricted"] | None, by: str
+    ) -> Literal["trusted", "restricted", "unknown"]:
+        """None takes it back.
+
+        Raises:
+            AppError: the disk failed.
+        """
+        ...
+
+
 class Mentions(Protocol):
     async def find(self, folder: str, query: str, limit: int, first: Sequence[str] = ()) -> Sequence[str]:
         """Paths below `folder`, relative to it, that fit `query`, best first; a folder's ends with `/`."""
@@ -249,6 +286,9 @@ class Bench(Protocol):
 
     @property
     def rules(self) -> Rules: ...
+
+    @property
+    def trust(self) -> Trust: ...
 
     def change_settings(self, options: Mapping[str, Any]) -> Sequence[str]:
         """The settings section as it is now; what is wrong with it, a sentence each."""

@@ -5,23 +5,13 @@ ROOT/rules.json     {"version": 1, "rules": [{"id", "label", "scope", "workspace
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-import tempfile
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from agent_ls.store.kept_list import KeptList
 from agent_ls.store.layout import Layout, canonical
-from agent_ls.store.log import FILE_MODE, make_private_folder
-
-if sys.platform != "win32":
-    import fcntl
-
-VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +31,7 @@ class RuleStore:
     """Read again at each use: other processes write it too. What cannot be read grants nothing. All of it blocks."""
 
     def __init__(self, root: Path | None = None) -> None:
-        self._path = Layout(root).root / "rules.json"
+        self._list = KeptList(Layout(root).root, "rules")
 
     def rules(self, workspace: str | None = None) -> Sequence[StoredRule]:
         """Oldest first; those that hold in `workspace`, None: all."""
@@ -101,39 +91,14 @@ class RuleStore:
             return
 
     def _read(self) -> list[StoredRule]:
-        try:
-            stored = json.loads(self._path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return []
-        entries = (
-            stored.get("rules") if isinstance(stored, dict) and stored.get("version") == VERSION else None
-        )
-        return (
-            [rule for entry in entries or () if (rule := _rule(entry))] if isinstance(entries, list) else []
-        )
+        return _rules(self._list.read())
 
     def _change(self, change: Callable[[Sequence[StoredRule]], Sequence[StoredRule]]) -> None:
-        make_private_folder(self._path.parent)
-        with _locked(self._path.with_suffix(".lock")):
-            before = self._read()
-            after = change(before)
-            if list(after) != before:
-                self._write(after)
+        self._list.change(lambda entries: [asdict(rule) for rule in change(_rules(entries))])
 
-    def _write(self, rules: Sequence[StoredRule]) -> None:
-        text = json.dumps(
-            {"version": VERSION, "rules": [asdict(rule) for rule in rules]}, indent=2, ensure_ascii=False
-        )
-        handle, name = tempfile.mkstemp(
-            dir=self._path.parent, prefix="rules"
-        )  # mode 0600 from its first moment
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as file:
-                file.write(text + "\n")
-            os.replace(name, self._path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+
+def _rules(entries: Sequence[Any]) -> list[StoredRule]:
+    return [rule for entry in entries if (rule := _rule(entry))]
 
 
 def _key(rule: StoredRule) -> tuple[str, str, str]:
@@ -152,14 +117,3 @@ def _rule(entry: Any) -> StoredRule | None:
     is_whole = all(isinstance(text, str) for text in texts) and isinstance(rule.hits, int)
     is_placed = (rule.scope == "user") == (rule.workspace == "")
     return rule if is_whole and rule.id and rule.scope in ("project", "user") and is_placed else None
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
-    try:
-        if sys.platform != "win32":
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)

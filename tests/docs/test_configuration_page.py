@@ -9,6 +9,7 @@ import pytest
 
 from agent_ls.app.settings import ContextSettings, ProviderSettings, Settings, parse_settings
 from agent_ls.app.store_errors import STATE_VARIABLE
+from agent_ls.app.trust import TRUST_VARIABLE
 from agent_ls.environments.effects import CommandEffect, Effect, PlannedWrite, ReadEffect, WriteEffect
 from agent_ls.llm.client import _CODECS
 from agent_ls.llm.credentials import VARIABLES
@@ -47,7 +48,7 @@ def test_the_variables_of_the_page_are_those_that_are_read() -> None:
     rows = [VARIABLES[name] for name in _CODECS]
 
     wanted = {name for row in rows for name in (*row.keys, row.base_url, *row.headers.values())}
-    assert told == wanted | HTTP_VARIABLES | {STATE_VARIABLE}
+    assert told == wanted | HTTP_VARIABLES | {STATE_VARIABLE, TRUST_VARIABLE}
 
 
 @pytest.mark.req("R5")

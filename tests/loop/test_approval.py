@@ -48,7 +48,7 @@ async def test_an_allowing_answer_resolves_the_request_and_says_that_time_has_pa
     decisions, events, desk = await _asked(
         Answer("allow", "session", "r1", decided_by="client", client_key="k")
     )
-    assert decisions == [Allowed(asked=True)]
+    assert decisions == [Allowed(asked=True, by="client")]
     requested, resolved = events
     assert isinstance(requested, ApprovalRequested)
     assert requested == ApprovalRequested(

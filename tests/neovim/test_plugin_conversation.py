@@ -322,3 +322,39 @@ def test_a_rule_is_listed_and_taken_back(panel: Panel, server: StandIn, nvim: Nv
     nvim.keys("1<CR>")
 
     assert server.expect("agent/removeRule")["ruleId"] == "r1"
+
+
+@pytest.mark.req("X8", "H17")
+def test_the_trust_of_the_folder_is_shown_and_changed(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+    folder = {"workspaceFolder": "file:///home/ada/shop", "folders": []}
+    server.replies["agent/trust"] = {**folder, "trust": "trusted"}
+
+    nvim.keys("<Esc>:AgentLs trust<CR>")
+    nvim.wait_screen("/home/ada/shop: trusted", "1: Do not trust it")
+    assert "decision" not in server.expect("agent/trust")
+    server.replies["agent/trust"] = {**folder, "trust": "restricted"}
+    nvim.keys("1<CR>")
+    nvim.wait_screen("/home/ada/shop: restricted")
+
+    assert server.expect("agent/trust")["decision"] == "restrict"
+
+
+@pytest.mark.req("X8", "H7")
+def test_a_folder_is_trusted_or_not_by_one_key(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+    request = {
+        "requestId": "a1",
+        "callId": "",
+        "tool": "trust",
+        "summary": "trust /home/ada/shop",
+        "reason": "Why.",
+        "effect": {"type": "TrustEffect", "folder": "/home/ada/shop", "owner": "1000"},
+        "digest": "d",
+        "rules": [],
+        "agentId": "",
+    }
+    server.emit("approval_requested", request)
+    nvim.wait_screen("Do you trust this folder?")
+    nvim.keys("<M-d>")
+
+    answer = server.expect("agent/approve")
+    assert (answer["requestId"], answer["decision"]) == ("a1", "deny")

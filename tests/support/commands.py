@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agent_ls.app.trust import TRUST_VARIABLE
 from tests.support.loopback import LoopbackProvider
 
 DEADLINE_S = 60
@@ -39,6 +40,7 @@ def environment(home: Path, **variables: str) -> dict[str, str]:
         "PATH": os.environ["PATH"],
         "HOME": str(home),
         "AGENT_LS_STATE_DIR": str(home / "state"),
+        TRUST_VARIABLE: os.sep,
         "PYTHONPATH": str(REPOSITORY),
         "PYTHONDONTWRITEBYTECODE": "1",
         **variables,

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from agent_ls.app.sample import copy_sample_project
+from agent_ls.app.trust import TRUST_VARIABLE
 from tests.docs.test_other_editors_page import recipe
 from tests.support.nvim_driver import REPOSITORY
 
@@ -40,4 +41,8 @@ def environment(folder: Path) -> dict[str, str]:
     program = folder / "agent-ls"
     program.write_text(f'#!/bin/sh\nPYTHONPATH="{REPOSITORY}" exec "{sys.executable}" -m agent_ls "$@"\n')
     program.chmod(0o755)
-    return {"PATH": f"{folder}:{os.environ['PATH']}", "AGENT_LS_STATE_DIR": str(folder / "state")}
+    return {
+        "PATH": f"{folder}:{os.environ['PATH']}",
+        "AGENT_LS_STATE_DIR": str(folder / "state"),
+        TRUST_VARIABLE: os.sep,
+    }

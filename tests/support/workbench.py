@@ -12,6 +12,7 @@ import anyio
 
 from agent_ls.app.live_session import LiveSession
 from agent_ls.app.settings import Settings
+from agent_ls.app.trust import Trusting
 from agent_ls.app.workbench import Workbench
 from agent_ls.environments.editor_host import EditorHost
 from agent_ls.llm.adapter import ProviderAdapter
@@ -129,6 +130,7 @@ async def running(
     credentials: Credentials | None = None,
     state: Path | None = None,
     model: ProviderAdapter | None = None,
+    trusting: Trusting = "asked",
 ) -> AsyncIterator[Bench]:
     """Leaving it ends the workbench, as the end of the process does. `model` stands in for one with the script."""
     folder = tmp_path / "project"
@@ -141,6 +143,7 @@ async def running(
         state_dir=state,
         editor_host=host,
         adapters={PROVIDER: model},
+        trusting=trusting,
     )
     async with anyio.create_task_group() as group:
         await group.start(workbench.run)

@@ -49,6 +49,7 @@ OBJECTS: Mapping[str, type[Any]] = {
         protocol.FileHunks,
         protocol.HunkInfo,
         protocol.RuleInfo,
+        protocol.TrustedFolder,
         protocol.RevertFile,
         protocol.RevertConflict,
         protocol.TerminalInfo,
@@ -69,6 +70,7 @@ OBJECTS: Mapping[str, type[Any]] = {
         effects.WriteEffect,
         effects.PlannedWrite,
         effects.CommandEffect,
+        effects.TrustEffect,
     )
 }
 SENT_BY_CLIENTS = (*get_args(protocol.InputPart), protocol.EditorSelection, protocol.Diagnostic)

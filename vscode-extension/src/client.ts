@@ -16,7 +16,7 @@ export type Send = <M extends Method>(method: M, params: Requests[M]["params"]) 
 /** Tells the server that we speak agent/*, and in which version. */
 class AgentFeature implements StaticFeature {
   fillClientCapabilities(capabilities: { experimental?: unknown }): void {
-    capabilities.experimental = { ...(capabilities.experimental as object | undefined), [SECTION]: ABILITIES };
+    capabilities.experimental = { ...(capabilities.experimental as object | undefined), [SECTION]: { ...ABILITIES, workspaceTrusted: vscode.workspace.isTrusted } };
   }
 
   initialize(): void {

@@ -134,6 +134,9 @@ export interface Effect {
   readonly inputOf?: string;
   readonly files?: readonly PlannedWrite[];
   readonly paths?: readonly string[];
+  /** Whether the user trusts this folder, whose owner (a number, or "") is told. */
+  readonly folder?: string;
+  readonly owner?: string;
 }
 
 export interface ApprovalRequest {

@@ -23,6 +23,7 @@ from agent_ls.app.live_session import LiveSession
 from agent_ls.app.recording.codec import plain, value_of
 from agent_ls.app.recording.tape import FORMAT, told_messages
 from agent_ls.app.settings import parse_settings
+from agent_ls.app.trust import Trusting
 from agent_ls.app.workbench import Workbench
 from agent_ls.environments.base import (
     READ_LIMIT_BYTES,
@@ -55,6 +56,7 @@ _VOLATILE = frozenset(
         "outputChars", "contextTokens", "context", "calibration",
     )
 )  # fmt: skip
+_TRUSTING: Mapping[object, Trusting] = {"unknown": "asked", "restricted": "restricted"}
 _SKIPPED = frozenset(("title", "session_end", "state", "retry", "hunk_state"))
 
 
@@ -134,6 +136,7 @@ async def replay(recording: Recording) -> Replayed:
             state_dir=Path(scratch),
             adapters={provider: _Model(provider, recording, told)},
             environment=place,
+            trusting=_TRUSTING.get(header.get("trust"), "trusted"),
         )
         async with anyio.create_task_group() as tasks:
             await tasks.start(bench.run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 
 from agent_ls.app.settings import Settings
+from agent_ls.app.trust import Standing
 from agent_ls.loop.redaction import Known
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.store.log import Header
@@ -26,7 +28,14 @@ class Tapes:
         self._first = first
         self._running: dict[str, Tape] = {}
 
-    async def begin(self, header: Header, mode: Mode, review: ReviewSetting, settings: Settings) -> None:
+    async def begin(
+        self,
+        header: Header,
+        mode: Mode,
+        review: ReviewSetting,
+        settings: Settings,
+        trust: Callable[[], Standing],
+    ) -> None:
         """When it is wanted, all that this session is told is recorded, from its beginning on.
 
         Raises:
@@ -40,7 +49,12 @@ class Tapes:
         from agent_ls.app.recording.tape import begun  # seldom wanted
 
         kept = settings.model_dump(mode="json", by_alias=True, exclude={"providers", "record"})
-        facts = {"mode": mode, "review": review, "settings": kept}
+        facts = {
+            "mode": mode,
+            "review": review,
+            "settings": kept,
+            "trust": await anyio.to_thread.run_sync(trust),
+        }
         tape = partial(begun, path, header, facts, self._secrets)
         self._running[header.session_id] = await anyio.to_thread.run_sync(tape)
 

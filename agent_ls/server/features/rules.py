@@ -1,8 +1,12 @@
-"""Rules of the user: what holds, how often it did, and taking it back."""
+"""What the user allowed for longer: rules, how often each was used, trusted workspaces; and taking it back."""
 
 from __future__ import annotations
 
-from agent_ls.server import protocol as wire
+from typing import Literal, TypeAlias
+
+import anyio.to_thread
+
+from agent_ls.server import protocol as wire, to_lsp
 from agent_ls.server.context import Context
 from agent_ls.server.rpc import route
 from agent_ls.server.seams import HeldRule
@@ -32,4 +36,21 @@ def _info(rule: HeldRule) -> wire.RuleInfo:
     )
 
 
-ROUTES = (route(wire.Rules, rules), route(wire.RemoveRule, remove_rule))
+_Kept: TypeAlias = Literal["trusted", "restricted"]
+_DECISIONS: dict[str, _Kept | None] = {"trust": "trusted", "restrict": "restricted", "forget": None}
+
+
+async def trust(context: Context, params: wire.Trust) -> wire.TrustResult:
+    folder, workspaces = context.folder(params.workspace_folder), context.bench.trust
+    if params.decision:
+        standing = await workspaces.decide(folder, _DECISIONS[params.decision], context.client_id)
+    else:
+        standing = await anyio.to_thread.run_sync(workspaces.standing, folder)
+    kept = await anyio.to_thread.run_sync(workspaces.folders)
+    found = (
+        wire.TrustedFolder(path=it.path, owner=it.owner, trust=it.trust, decided=it.decided) for it in kept
+    )
+    return wire.TrustResult(workspace_folder=to_lsp.uri(folder), trust=standing, folders=tuple(found))
+
+
+ROUTES = (route(wire.Rules, rules), route(wire.RemoveRule, remove_rule), route(wire.Trust, trust))

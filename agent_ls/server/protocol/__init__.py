@@ -63,6 +63,9 @@ from agent_ls.server.protocol.rules import (
     RuleInfo as RuleInfo,
     Rules as Rules,
     RulesResult as RulesResult,
+    Trust as Trust,
+    TrustedFolder as TrustedFolder,
+    TrustResult as TrustResult,
 )
 from agent_ls.server.protocol.sessions import (
     CloseSession as CloseSession,

@@ -1,4 +1,4 @@
-"""Rules that approvals stored: listed and taken back."""
+"""What the user allowed for longer: rules that approvals stored, and workspaces that he trusts; and taking it back."""
 
 from __future__ import annotations
 
@@ -51,3 +51,32 @@ class RemoveRuleResult(Wire):
     """`removed` counts; 0: there was no such rule."""
 
     removed: int
+
+
+class Trust(Params):
+    """Whether a workspace is trusted, and with `decision` whether it is from now on; `forget`: it is asked about again.
+
+    Without `workspaceFolder`: the folder of the client.
+    """
+
+    method: ClassVar[str] = "agent/trust"
+    client_key: str = ""
+    workspace_folder: str | None = None
+    decision: Literal["trust", "restrict", "forget"] | None = None
+
+
+class TrustedFolder(Wire):
+    """A folder that was decided about. `owner` is the id of its user then, `decided` ISO 8601."""
+
+    path: str
+    owner: str
+    trust: Literal["trusted", "restricted"]
+    decided: str
+
+
+class TrustResult(Wire):
+    """`trust` unknown: it is asked about with the next input. `folders` is all that was decided and is kept."""
+
+    workspace_folder: str
+    trust: Literal["trusted", "restricted", "unknown"]
+    folders: tuple[TrustedFolder, ...]

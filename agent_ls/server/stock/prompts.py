@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import anyio
 from lsprotocol import types as lsp
 
+from agent_ls.environments.effects import TrustEffect
 from agent_ls.loop.approval import Answer, UnknownApprovalError
 from agent_ls.loop.events import ApprovalRequested, ApprovalResolved
 from agent_ls.server.jsonrpc import AgentProtocol
@@ -23,6 +24,7 @@ from agent_ls.server.stock.words import PROMPT_CHARS, question
 log = logging.getLogger(__name__)
 
 DENY, ALLOW = "Deny", "Allow once"
+DISTRUST, TRUST = "Do not trust it", "Trust this folder"
 PROMPT_LIMIT_S = 600.0
 """An editor may lose a prompt and never answer; the next one must still be shown some day."""
 
@@ -35,6 +37,8 @@ class Answerable(Protocol):
 
 def choices(request: ApprovalRequested) -> dict[str, Answer]:
     """Titles and what they mean, the safe one first. No two titles are the same."""
+    if request.effect.get("type") == TrustEffect.__name__:
+        return {DISTRUST: Answer("deny"), TRUST: Answer("allow")}
     found = {DENY: Answer("deny"), ALLOW: Answer("allow")}
     for rule in request.rules:
         found.setdefault(rule.label, Answer("allow", scope=rule.scope, rule_id=rule.id))

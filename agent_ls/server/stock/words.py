@@ -40,6 +40,8 @@ def action(request: ApprovalRequested) -> tuple[str, str]:
     if effect.get("type") == "WriteEffect":
         files = effect.get("files", ())
         return ", ".join(f"{file.get('action')} {plain(str(file.get('path')))}" for file in files), ""
+    if folder := effect.get("folder"):
+        return f"be told whether you trust {plain(str(folder))}", ""
     if paths := effect.get("paths"):
         return "read " + ", ".join(plain(str(path)) for path in paths), ""
     return plain(request.summary), ""

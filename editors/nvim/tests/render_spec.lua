@@ -84,6 +84,29 @@ spec["an approval of a change shows its diff"] = function()
   )
 end
 
+-- req: X8
+spec["a folder is asked about by its path, and is trusted or not"] = function()
+  local request = {
+    requestId = "a",
+    tool = "trust",
+    summary = "trust /home/ada/shop",
+    reason = "Why.",
+    effect = { folder = "/home/ada/shop", owner = "1000" },
+    rules = {},
+  }
+  local item = { kind = "approval", id = "a", index = 1, status = "pending", request = request }
+  support.same(drawn(item, context()), {
+    "┃ Do you trust this folder?",
+    "┃   /home/ada/shop",
+    "┃ Why.",
+    "┃ a trust it   d do not",
+  })
+  item.status = "allow"
+  support.same(drawn(item, context()), { "✓ trusted: /home/ada/shop" })
+  item.status = "deny"
+  support.same(drawn(item, context()), { "✗ not trusted: /home/ada/shop" })
+end
+
 spec["every line of a command is shown as it is"] = function()
   local request =
     { requestId = "a", tool = "shell", summary = "s", effect = { command = "a &&\n  b\t-c" }, rules = {} }

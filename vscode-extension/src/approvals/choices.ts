@@ -18,9 +18,16 @@ const HOLDS: Record<RuleOffer["scope"], string> = {
   once: "this one", turn: "the rest of this turn", session: "this session", project: "this folder, also in later sessions", user: "all folders, also in later sessions",
 };
 
+const TRUST: Choice[] = [
+  { kind: "send", label: "Trust This Folder", detail: "Its files are yours, or of somebody you know", answer: { decision: "allow", scope: "once" } },
+  { kind: "send", label: "Do Not Trust It", detail: "The agent only reads and answers here", answer: { decision: "deny" } },
+  { kind: "show", label: "Show in Chat", detail: "" },
+];
+
 /** All answers: allow once, by each rule that the server offers, with another command, deny, deny with a reason. */
 export function choicesFor(request: ApprovalRequest): Choice[] {
   const isCommand = request.effect.command !== undefined;
+  if (request.effect.folder !== undefined) return TRUST;
   return [
     { kind: "send", label: "Allow Once", detail: "", answer: { decision: "allow", scope: "once" } },
     ...request.rules.map(byRule),
@@ -34,6 +41,7 @@ export function choicesFor(request: ApprovalRequest): Choice[] {
 /** The question in one line, and whether that line tells all that is asked. */
 export function question(request: ApprovalRequest): { readonly text: string; readonly isWhole: boolean } {
   const { effect, tool, summary } = request;
+  if (effect.folder !== undefined) return { text: `agent-ls asks whether you trust ${effect.folder}`, isWhole: false };
   if (effect.command === undefined) {
     const files = effect.files ?? [];
     const what = files.length > 0 ? `${tool === "" ? "change files" : "edit"}: ${summary}` : `use ${tool}: ${summary}`;

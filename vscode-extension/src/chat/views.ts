@@ -88,6 +88,7 @@ function approval(item: ApprovalItem, context: ViewContext): ApprovalView {
     tool: request.tool,
     why: request.reason,
     command: effect.command ?? "",
+    trust: effect.folder ?? "",
     where: where(item, context),
     files: (effect.files ?? []).map(({ path, action, diff }) => ({ path: context.relative(path), action, diff })),
     paths: (effect.paths ?? []).map(context.relative),

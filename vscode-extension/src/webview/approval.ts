@@ -8,11 +8,13 @@ type Send = (message: FromView) => void;
 const SCOPES: Readonly<Record<string, string>> = { once: "once", turn: "for this turn", session: "for this session" };
 
 function question(item: ApprovalView): string {
+  if (item.trust !== "") return "Do you trust this folder?";
   if (item.command !== "") return "Run this command?";
   return item.files.length > 0 ? "Make this change?" : `Allow ${item.tool}?`;
 }
 
 function effect(item: ApprovalView): (HTMLElement | null)[] {
+  if (item.trust !== "") return [h("p", {}, h("code", {}, item.trust))];
   if (item.command !== "") return [item.where === "" ? null : h("p", { class: "dim" }, item.where)];
   if (item.files.length === 0 && item.paths.length === 0) return [h("p", {}, item.summary)];
   const files = item.files.map(({ path, action, diff }) =>
@@ -72,8 +74,15 @@ class Command {
   }
 }
 
+function trustAnswers({ id: requestId }: ApprovalView, send: Send): HTMLElement {
+  return h("div", { class: "answers" },
+    textButton("Trust This Folder", () => { send({ type: "allow", requestId, ruleId: null }); }, { class: "primary", "data-action": "once" }),
+    textButton("Do Not Trust It", () => { send({ type: "deny", requestId, reason: "" }); }, { class: "secondary" }));
+}
+
 function answers(item: ApprovalView, send: Send): readonly [Command | null, HTMLElement] {
   const requestId = item.id;
+  if (item.trust !== "") return [null, trustAnswers(item, send)];
   const reason = h("input", { type: "text", class: "reason", "aria-label": "Reason for the model, when you deny", placeholder: "Reason, when you deny" });
   const deny = () => { send({ type: "deny", requestId, reason: reason.value.trim() }); };
   reason.addEventListener("keydown", (event) => {
@@ -103,6 +112,7 @@ export function approvalElement(item: ApprovalView, send: Send): HTMLElement {
   const titleId = `asked-${item.id}`;
   if (item.status !== "pending") {
     const isAllowed = item.status === "allow";
+    if (item.trust !== "") return h("article", { class: "approval done" }, icon(isAllowed ? "check" : "circle-slash"), h("span", { class: "dim" }, isAllowed ? "Trusted: " : "Not trusted: "), item.trust);
     const words = isAllowed ? `Allowed ${SCOPES[item.scope] ?? item.scope}: ` : "Denied: ";
     const reason = item.reason === "" ? null : h("span", { class: "dim" }, ` — “${item.reason}”`);
     return h("article", { class: "approval done" }, icon(isAllowed ? "check" : "circle-slash"), h("span", { class: "dim" }, words), item.summary, reason);

@@ -77,6 +77,8 @@ export interface ApprovalView extends Pick<ApprovalItem, "kind" | "id" | "index"
   readonly tool: string;
   readonly why: string;
   readonly command: string;
+  /** The folder that is to be trusted, "" when something else is asked. */
+  readonly trust: string;
   readonly where: string;
   readonly files: readonly AskedFile[];
   readonly paths: readonly string[];

@@ -196,6 +196,7 @@ M.commands = {
   },
   context = { run = function() pickers().context() end, help = "what fills the model's window" },
   rules = { run = function() pickers().rules() end, help = "what is allowed without asking; take a rule back" },
+  trust = { run = function() pickers().trust() end, help = "whether this folder is trusted; change it" },
   queued = { run = function() pickers().queue() end, help = "messages that wait: change, send, move, remove" },
   answer = { run = function() answer_question() end, help = "answer what the agent asks" },
   decline = {

@@ -132,6 +132,30 @@ function M.rules()
   end)
 end
 
+local TRUST = {
+  { decision = "trust", trust = "trusted", label = "Trust it: its files are yours, or of somebody you know" },
+  { decision = "restrict", trust = "restricted", label = "Do not trust it: the agent only reads and answers" },
+  { decision = "forget", trust = "unknown", label = "Ask again with the next message" },
+}
+
+---Whether the folder is trusted, as it stands and as it is to be.
+function M.trust()
+  session.trust(nil, function(now)
+    local choices = vim.tbl_filter(function(it) return it.trust ~= now.trust end, TRUST)
+    local folder = vim.uri_to_fname(now.workspaceFolder)
+    vim.ui.select(choices, {
+      prompt = ("%s: %s"):format(folder, now.trust == "unknown" and "not decided" or now.trust),
+      format_item = function(it) return it.label end,
+    }, function(choice)
+      if choice then
+        session.trust(choice.decision, function(new)
+          log.notify(("%s: %s"):format(folder, new.trust == "unknown" and "asked about again" or new.trust))
+        end)
+      end
+    end)
+  end)
+end
+
 local CATEGORIES = {
   { "system", "Instructions and system" },
   { "tools", "Tools" },

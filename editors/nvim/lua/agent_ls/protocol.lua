@@ -37,6 +37,7 @@ M.method = {
   answer = "agent/answer",
   rules = "agent/rules",
   remove_rule = "agent/removeRule",
+  trust = "agent/trust",
   compact = "agent/compact",
   export = "agent/export",
   client_answer = "agent/clientAnswer",

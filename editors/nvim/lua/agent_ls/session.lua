@@ -414,6 +414,16 @@ function M.remove_rule(rule_id, done)
   client.request(method.remove_rule, params, M.reporting(done))
 end
 
+---Whether the folder of the session, else that of the editor, is trusted; and with a decision whether it will be.
+---@param decision "trust"|"restrict"|"forget"|nil
+---@param done fun(result: table)
+function M.trust(decision, done)
+  local live = current_id and sessions[current_id]
+  local folder = live and live.snapshot.session.workspaceFolder or nil
+  local params = { workspaceFolder = folder, decision = decision, clientKey = protocol.client_key() }
+  client.request(method.trust, params, M.reporting(done))
+end
+
 ---The models that there are; servers on this machine are looked for.
 ---@param done fun(result: table)
 function M.models(done) client.request(method.models, { look = true }, M.reporting(done)) end

@@ -29,6 +29,14 @@ test("every rule that the server offers is an answer, with its id and how long i
   assert.equal(choices[2]?.detail, "Holds for this folder, also in later sessions");
 });
 
+test("a folder is trusted or not: there is nothing to allow once, and no reason to give", () => {
+  const asked = { ...ASKED, rules: [], effect: { folder: "/home/ada/shop", owner: "1000" } };
+  const choices = choicesFor(asked);
+  assert.deepEqual(choices.map(({ label }) => label), ["Trust This Folder", "Do Not Trust It", "Show in Chat"]);
+  assert.deepEqual(choices.flatMap((choice) => (choice.kind === "send" ? [choice.answer.decision] : [])), ["allow", "deny"]);
+  assert.deepEqual(question(asked), { text: "agent-ls asks whether you trust /home/ada/shop", isWhole: false });
+});
+
 test("only a command can be replaced by another", () => {
   const choices = choicesFor({ ...ASKED, effect: { files: [{ path: "/a", action: "modify", diff: "" }] } });
   assert.equal(choices.some(({ kind }) => kind === "edit"), false);

@@ -24,8 +24,9 @@ const NEWER = new Set([
   "agent/history", "agent/queue", "agent/models", "agent/commands", "agent/complete", "agent/compact",
 ]);
 
-// Of what the server offers, what this client has no use for: `agent/submit` with whenBusy steers, hunks come as events.
-const UNSPOKEN = ["agent/steer", "agent/hunks", "agent/output", "workspace/textDocumentContent"];
+// Of what the server offers, what this client has no use for: `agent/submit` with whenBusy steers, hunks come as events,
+// trust is the editor's own.
+const UNSPOKEN = ["agent/steer", "agent/hunks", "agent/output", "workspace/textDocumentContent", "agent/trust"];
 
 test("every method of the golden examples is spoken here, or left out on purpose", () => {
   const known = new Set([...Object.keys(SPOKEN), ...UNSPOKEN, "agent/editorState", "agent/diagnostics", "agent/draft"]);

@@ -110,8 +110,9 @@ function M.deny(item, reason)
       session.approve(asked, { decision = "deny", reason = text })
     end
   end
-  if reason and reason ~= "" then
-    return answer(reason)
+  local is_trust = (asked.request.effect or {}).folder ~= nil
+  if is_trust or (reason and reason ~= "") then
+    return answer(reason or "")
   end
   vim.ui.input({ prompt = "Deny; reason for the model (may be empty): " }, answer)
 end

@@ -230,6 +230,8 @@ local function draw_effect(request, ctx, out, max_lines)
         prefix = BAR,
       })
     end
+  elseif effect.folder then
+    out:add({ INDENTED_BAR, { effect.folder, "AgentLsPath" } })
   else
     out:add({ INDENTED_BAR, { request.summary } })
     for _, path in ipairs(effect.paths or {}) do
@@ -245,6 +247,9 @@ local function question(request)
   if effect.command then
     return "Run this command?"
   end
+  if effect.folder then
+    return "Do you trust this folder?"
+  end
   return effect.files and "Make this change?" or ("Allow %s?"):format(request.tool)
 end
 
@@ -253,8 +258,10 @@ end
 ---@param out agent_ls.Canvas
 local function draw_keys(request, ctx, out)
   local keys = ctx.keys
-  local chunks = { BAR, { keys.allow or ":AgentLs approve", "AgentLsKey" }, { " allow once" } }
-  vim.list_extend(chunks, { { "   " }, { keys.deny or ":AgentLs deny", "AgentLsKey" }, { " deny" } })
+  local is_trust = (request.effect or {}).folder ~= nil
+  local allow, deny = is_trust and " trust it" or " allow once", is_trust and " do not" or " deny"
+  local chunks = { BAR, { keys.allow or ":AgentLs approve", "AgentLsKey" }, { allow } }
+  vim.list_extend(chunks, { { "   " }, { keys.deny or ":AgentLs deny", "AgentLsKey" }, { deny } })
   if (request.effect or {}).command then
     vim.list_extend(chunks, { { "   " }, { keys.edit_command or ":AgentLs edit", "AgentLsKey" }, { " change" } })
   end
@@ -274,6 +281,12 @@ local SCOPE_WORDS = { once = "once", turn = "for this turn", session = "for this
 function M.approval(item, ctx, out)
   local request = item.request --[[@as table]]
   local what = cut(request.summary, ctx.width - 20)
+  local trusted = (request.effect or {}).folder
+  if trusted and item.status ~= "pending" and item.decided_by ~= "interrupt" then
+    local is_allowed = item.status == "allow"
+    local mark = { is_allowed and "✓ " or "✗ ", is_allowed and "AgentLsDone" or "AgentLsFailed" }
+    return out:add({ mark, { is_allowed and "trusted: " or "not trusted: ", "AgentLsDim" }, { trusted } })
+  end
   if item.status == "allow" then
     local scope = SCOPE_WORDS[item.scope] or item.scope or ""
     return out:add({ { "✓ ", "AgentLsDone" }, { ("allowed %s: "):format(scope), "AgentLsDim" }, { what } })

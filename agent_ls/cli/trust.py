@@ -1,0 +1,48 @@
+"""agent-ls trust: the folders whose files may speak for their user, and taking that back."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+VERBS = {
+    "add": ("trusted", "trust a folder: its files are yours, or of somebody you know"),
+    "restrict": ("restricted", "do not trust a folder, and do not ask about it any more"),
+    "forget": (None, "be asked about a folder again"),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    verbs.add_parser("list", help="all that you decided")
+    for verb, (_, words) in VERBS.items():
+        one = verbs.add_parser(verb, help=words)
+        one.add_argument("folder", nargs="?", type=Path, default=Path(), help="(default: this one)")
+
+
+def run(options: argparse.Namespace) -> int:
+    from agent_ls.app.clock import SystemClock
+    from agent_ls.app.state_folder import state_folder
+    from agent_ls.app.trust import trusted_by_variable
+    from agent_ls.store.trust import TrustStore
+
+    store = TrustStore(state_folder())
+    if options.verb == "list":
+        for known in store.folders():
+            print(f"{known.trust:10}  {known.path}  (since {known.decided})")
+        for place in trusted_by_variable():
+            print(f"{'trusted':10}  {place} and below  (AGENT_LS_TRUSTED_FOLDERS)")
+        return 0
+    folder, (trust, _) = str(options.folder.absolute()), VERBS[options.verb]
+    try:
+        if trust is None:
+            was_known = store.forget(folder)
+            print(f"{folder}: " + ("asked about again" if was_known else "nothing was decided about it"))
+            return 0 if was_known else 1
+        store.keep(folder, "trusted" if trust == "trusted" else "restricted", SystemClock().now())
+    except OSError as error:
+        print(f"agent-ls trust: {folder}: {error.strerror or error}", file=sys.stderr)
+        return 2
+    print(f"{trust}: {folder}")
+    return 0

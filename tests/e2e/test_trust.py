@@ -1,0 +1,130 @@
+"""Trust over real stdio: asked and answered by each face, read and taken back, and told by an editor that knows."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+
+from agent_ls.app.sample import copy_sample_project
+from agent_ls.app.trust import TRUST_VARIABLE
+from tests.support.commands import environment, run
+from tests.support.editor import new_key
+from tests.support.framed_client import CAPABILITIES, server_process
+from tests.support.loopback import AnthropicServer, ToolCall
+from tests.support.served import served
+from tests.support.stock import StockEditor
+
+pytestmark = pytest.mark.req("X8", "H7")
+
+EDIT = ToolCall("write_file", {"file_path": "made.txt", "content": "x"})
+
+
+@pytest.fixture(autouse=True)
+def _undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(TRUST_VARIABLE)
+
+
+async def test_a_folder_is_trusted_by_an_approval_listed_by_all_faces_and_taken_back(tmp_path: Path) -> None:
+    with AnthropicServer([[EDIT], "Done.", [EDIT], "Refused."]) as provider:
+        async with served(tmp_path, provider=provider) as found:
+            session_id = await found.editor.new_session(provider="anthropic", mode="edits")
+            await found.editor.submit(session_id, "go")
+            request = await found.client.event("approval_requested", tool="trust")
+            assert request["data"]["effect"]["folder"] == str(found.project)
+            assert not provider.requests
+            await found.editor.approve(request)
+            await found.client.event("processing_end")
+            assert (found.project / "made.txt").exists()
+
+            folder = {"workspaceFolder": found.project.as_uri()}
+            told = await found.client.request("agent/trust", folder)
+            assert told["trust"] == "trusted" and told["workspaceFolder"] == found.project.as_uri()
+            assert [kept["path"] for kept in told["folders"]] == [str(found.project)]
+            home = environment(tmp_path / "home", AGENT_LS_STATE_DIR=str(found.state))
+            home.pop(TRUST_VARIABLE)
+            listed = run("trust", "list", cwd=found.project, environ=home)
+            assert "trusted" in listed.out and str(found.project) in listed.out and listed.code == 0
+            doctor = run("doctor", "--offline", cwd=found.project, environ=home)
+            assert "this folder is trusted" in doctor.out
+
+            restricted = run("trust", "restrict", cwd=found.project, environ=home)
+            assert restricted.code == 0 and "restricted" in restricted.out
+            (found.project / "made.txt").unlink()
+            await found.editor.submit(session_id, "go")
+            await found.client.event("warning", code="restricted")
+            await found.client.event("tool_call_end", errorKind="permission_denied")
+            assert not (found.project / "made.txt").exists()
+
+            forget = {**folder, "clientKey": new_key(), "decision": "forget"}
+            assert (await found.client.request("agent/trust", forget))["trust"] == "unknown"
+            assert run("trust", "forget", cwd=found.project, environ=home).code == 1
+
+
+async def test_a_request_answers_what_a_session_is_asking(tmp_path: Path) -> None:
+    with AnthropicServer(["Hello."]) as provider:
+        async with served(tmp_path, provider=provider) as found:
+            session_id = await found.editor.new_session(provider="anthropic")
+            await found.editor.submit(session_id, "go")
+            await found.client.event("approval_requested", tool="trust")
+            decided = {"clientKey": new_key(), "decision": "trust"}
+            assert (await found.client.request("agent/trust", decided))["trust"] == "trusted"
+            await found.client.event("approval_resolved", decision="allow")
+            await found.client.event("processing_end", reason="completed")
+
+
+@pytest.mark.parametrize("told", [True, "yes", 1, None])
+async def test_what_the_user_trusts_in_his_editor_is_not_asked_again_and_not_kept(
+    tmp_path: Path, told: object
+) -> None:
+    project = tmp_path / "project"
+    copy_sample_project(project)
+    capabilities = deepcopy(CAPABILITIES["vscode"])
+    capabilities["experimental"]["agentLs"]["workspaceTrusted"] = told
+    async with server_process(env={"AGENT_LS_STATE_DIR": str(tmp_path / "state")}) as server:
+        # A setting of that name may come from a file of the folder: it is no more than an unknown setting.
+        options = {"agentLs": {"workspaceTrusted": True}}
+        await server.client.initialize(
+            folder=project, capabilities=capabilities, initializationOptions=options
+        )
+        here = await server.client.request("agent/trust", {})
+        assert here["trust"] == ("trusted" if told is True else "unknown") and here["folders"] == []
+        elsewhere = await server.client.request("agent/trust", {"workspaceFolder": str(tmp_path)})
+        assert elsewhere["trust"] == "unknown"
+
+
+@asynccontextmanager
+async def chatting(project: Path) -> AsyncIterator[StockEditor]:
+    async with server_process() as server:
+        editor = StockEditor(server.client, "neovim")
+        await editor.start(project, provider="walkthrough")
+        await editor.open(project / "chat.agent.md", "")
+        yield editor
+
+
+@pytest.mark.req("H8")
+@pytest.mark.parametrize(
+    ("title", "is_trusted"), [("Trust this folder", True), ("Do not trust it", False)], ids=str
+)
+async def test_an_editor_without_a_plugin_asks_in_a_prompt(
+    tmp_path: Path, title: str, is_trusted: bool
+) -> None:
+    project = tmp_path / "project"
+    copy_sample_project(project)
+    before = (project / "shop" / "cart.py").read_bytes()
+    shown: list[list[str]] = []
+
+    def choose(titles: list[str]) -> str:
+        shown.append(titles)
+        return title if title in titles else "Allow once"
+
+    async with chatting(project) as editor:
+        editor.on_prompt = choose
+        await editor.say("Please fix the discount.")
+        await editor.chat_until("## you\n\n", after="## agent")
+        assert shown[0] == ["Do not trust it", "Trust this folder"]
+        assert (len(shown) > 1) == is_trusted, "what is refused is not asked about"
+    assert ((project / "shop" / "cart.py").read_bytes() != before) == is_trusted

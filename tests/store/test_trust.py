@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from agent_ls.store.trust import TrustStore, owner_of
+
+pytestmark = pytest.mark.req("X8")
+NOW = "2026-01-02T03:04:05.678Z"
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    (tmp_path / "here").mkdir()
+    return tmp_path / "here"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> TrustStore:
+    return TrustStore(tmp_path / "state")
+
+
+def test_decision_holds_for_the_folder_by_any_name_and_for_none_around_or_below(
+    store: TrustStore, here: Path, tmp_path: Path
+) -> None:
+    store.keep(str(here), "trusted", NOW)
+    (tmp_path / "link").symlink_to(here)
+    (here / "below").mkdir()
+    assert store.decided(str(tmp_path / "link")) == "trusted"
+    assert store.decided(str(here / ".." / "here")) == "trusted"
+    assert store.decided(str(tmp_path)) is None and store.decided(str(here / "below")) is None
+    assert TrustStore(tmp_path / "state").decided(str(here)) == "trusted"
+
+
+def test_last_decision_holds_until_it_is_forgotten(store: TrustStore, here: Path) -> None:
+    store.keep(str(here), "trusted", NOW)
+    store.keep(str(here), "restricted", NOW)
+    assert store.decided(str(here)) == "restricted" and len(store.folders()) == 1
+    assert store.forget(str(here)) and not store.forget(str(here))
+    assert store.decided(str(here)) is None
+
+
+def test_folder_of_another_owner_by_now_was_never_decided_about(
+    store: TrustStore, here: Path, tmp_path: Path
+) -> None:
+    store.keep(str(here), "trusted", NOW)
+    path = tmp_path / "state" / "trust.json"
+    kept = json.loads(path.read_text())
+    assert kept["trust"][0]["owner"] == owner_of(str(here)) == str(os.getuid())
+    kept["trust"][0]["owner"] = str(os.getuid() + 1)
+    path.write_text(json.dumps(kept))
+    assert store.decided(str(here)) is None
+    store.keep(str(here), "trusted", NOW)
+    assert store.decided(str(here)) == "trusted" and len(store.folders()) == 1
+
+
+def test_folder_that_is_gone_is_not_trusted_and_cannot_be(store: TrustStore, here: Path) -> None:
+    store.keep(str(here), "trusted", NOW)
+    here.rmdir()
+    assert store.decided(str(here)) is None
+    with pytest.raises(FileNotFoundError):
+        store.keep(str(here), "trusted", NOW)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        '{"version": 2, "trust": []}',
+        '{"version": 1, "trust": {}}',
+        '{"version": 1, "trust": [null, 1, "x", {}]}',
+        '{"version": 1, "trust": [{"path": "HERE", "owner": "OWNER", "trust": "yes", "decided": ""}]}',
+        '{"version": 1, "trust": [{"path": "HERE", "owner": null, "trust": "trusted", "decided": ""}]}',
+    ],
+)
+def test_file_that_is_broken_trusts_nothing(store: TrustStore, here: Path, tmp_path: Path, text: str) -> None:
+    path = tmp_path / "state" / "trust.json"
+    path.parent.mkdir()
+    path.write_text(text.replace("HERE", str(here)).replace("OWNER", str(os.getuid())))
+    assert store.decided(str(here)) is None
+    store.keep(str(here), "trusted", NOW)
+    assert store.decided(str(here)) == "trusted"
+
+
+def test_only_the_user_may_read_it_and_it_lies_in_no_repository(
+    store: TrustStore, here: Path, tmp_path: Path
+) -> None:
+    store.keep(str(here), "trusted", NOW)
+    path = tmp_path / "state" / "trust.json"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert not list(here.iterdir())
