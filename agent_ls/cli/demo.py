@@ -71,7 +71,7 @@ def _farewell(folder: Path) -> str:
             "Next, with a key (ANTHROPIC_API_KEY or OPENAI_API_KEY) and in a folder of your own:",
             f"  {command} trust add",
             f'  {command} exec "what does this project do?"',
-            f'  {command} exec --approve edits "find a bug and fix it"',
+            f'  {command} exec --trust --approve edits "find a bug and fix it"',
             f'  {command} exec --approve ask "run the tests and fix what fails"',
         )
     )

@@ -50,7 +50,7 @@ STOPS = (
 
 def cast(token: str) -> Cast:
     """The main agent, and one that it starts, which works beside its command."""
-    own = [
+    own: list[Piece] = [
         text("I ", "count."),
         tool_call("grep", json.dumps({"pattern": "o"}), "c1"),
         tool_call("read_file", json.dumps({"file_path": "a.txt"}), "c2"),
