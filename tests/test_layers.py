@@ -32,7 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "environments.wrappers": ENV_TYPES | {"environments.wrappers", "text"},
     "environments.editor": ENV_TYPES
     | {"environments.editor_host", "environments.search", "environments.wrappers", "patch", "text"},
-    "tools": ENV_TYPES | LLM_TYPES | {"tools", "patch", "text"},
+    "tools": ENV_TYPES | LLM_TYPES | {"tools", "patch", "text", "environments.search"},
     "profiles": ENV_TYPES | LLM_TYPES | {"profiles", "tools", "text"},
     "loop": ENV_TYPES
     | LLM_TYPES

@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -196,7 +196,7 @@ def walk(tree: Tree, top: str, root: str) -> Iterator[str]:
     Ignore files count from `root` down when `top` lies below it. What a caller names is never ignored itself:
     rules that would hide `top` are left out, as in ripgrep.
     """
-    outer = [_rules(tree, folder, tree.entries(folder)) for folder in _folders_between(root, top)]
+    outer = [_rules(tree, folder, tree.entries(folder)) for folder in folders_between(root, top)]
     known = [r for r in outer if r and not r.verdict(top, True)]
     yield from _walk(tree, top, known)
 
@@ -241,7 +241,32 @@ def _is_rule(line: str) -> bool:
         return False
 
 
-def _folders_between(root: str, top: str) -> list[str]:
+def hidden_entries(
+    texts: Mapping[str, Sequence[str]], top: str, entries: Iterable[tuple[str, bool]]
+) -> set[str]:
+    """Which entries of the folder `top` are ignored, or lie in a folder that is: relative names, True for folders.
+
+    Folders stand before what they hold. `texts` has those of the ignore files of a folder, in the order of
+    IGNORE_FILES, for `top`, the folders above it (`folders_between`) and those in it.
+    """
+    made = {folder: _Rules(folder, _spec(lines)) for folder, lines in _rule_lines(texts)}
+    rules = [r for base, r in made.items() if is_below(base, top) or not r.verdict(top, True)]
+    hidden: set[str] = set()
+    for name, is_dir in entries:
+        path = posixpath.join(top, name)
+        above = sorted((r for r in rules if is_below(path, r.base)), key=lambda r: len(r.base))
+        if posixpath.dirname(name) in hidden or _ignored(above, path, is_dir):
+            hidden.add(name)
+    return hidden
+
+
+def _rule_lines(texts: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, list[str]]]:
+    for folder, its in texts.items():
+        if lines := [line for text in its for line in text.splitlines() if _is_rule(line)]:
+            yield folder, lines
+
+
+def folders_between(root: str, top: str) -> list[str]:
     """`root` and the folders down to, but without, `top`; none when `top` lies elsewhere."""
     if not is_below(top, root) or top == root:
         return []

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from pydantic import Field
 
-from agent_ls.environments.base import DirEntry
+from agent_ls.environments.base import DirEntry, ExecutionEnvironment
 from agent_ls.environments.effects import ReadEffect
+from agent_ls.environments.errors import EnvError
+from agent_ls.environments.search import IGNORE_FILES, folders_between, hidden_entries
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
 from agent_ls.tools.paths import absolute, its_folder, shown_path
 from agent_ls.tools.summary import one_line
@@ -18,6 +21,7 @@ class ListDirArguments(Arguments):
     path: str = Field(default=".", description="The folder; the working directory when left out.")
     depth: int = Field(default=1, ge=1, le=10, description="How many levels to list.")
     hidden: bool = Field(default=False, description="List names that begin with a dot too.")
+    ignored: bool = Field(default=False, description="List what the project ignores too.")
     pattern: str = Field(default="", description="List only files whose name matches, for example `*.py`.")
 
 
@@ -26,12 +30,46 @@ async def prepare(arguments: ListDirArguments, context: ToolContext) -> Prepared
 
     async def run() -> ToolOutput:
         entries = await context.environment.list_directory(path, arguments.depth)
-        wanted = [entry for entry in entries if _is_wanted(entry, arguments)]
+        hidden = set() if arguments.ignored else await _ignored(entries, path, context.environment)
+        found = [entry for entry in entries if _is_wanted(entry, arguments)]
+        wanted = [entry for entry in found if entry.name not in hidden]
+        left_out = _left_out(len(found) - len(wanted))
         if not wanted:
-            return ToolOutput(_nothing(entries, shown_path(path, context.environment)))
-        return ToolOutput("\n".join(_line(entry) for entry in wanted))
+            return ToolOutput(left_out or _nothing(entries, shown_path(path, context.environment)))
+        return ToolOutput("\n".join([*map(_line, wanted), *([left_out] if left_out else [])]))
 
     return Prepared(ReadEffect((path,)), run)
+
+
+async def _ignored(entries: Sequence[DirEntry], path: str, environment: ExecutionEnvironment) -> set[str]:
+    """The names of those that the ignore files of this folder, of those in it and of those above it leave out."""
+    top, root = path.replace("\\", "/"), environment.working_directory().replace("\\", "/")
+    listed = {entry.name for entry in entries if not entry.is_dir}
+    inside = [top, *(posixpath.join(top, entry.name) for entry in entries if entry.is_dir)]
+    named = {posixpath.join(top, name) for name in listed}
+    files = [
+        (folder, posixpath.join(folder, name))
+        for folder in (*folders_between(root, top), *inside)
+        for name in IGNORE_FILES
+    ]
+    texts: dict[str, list[str]] = {}
+    for folder, file in files:
+        if file in named or folder not in inside:
+            texts.setdefault(folder, []).append(await _text(file, environment))
+    return hidden_entries(texts, top, [(entry.name, entry.is_dir) for entry in entries])
+
+
+async def _text(file: str, environment: ExecutionEnvironment) -> str:
+    try:
+        return (await environment.read_bytes(file)).decode("utf-8", "replace")
+    except EnvError:
+        return ""
+
+
+def _left_out(count: int) -> str:
+    if not count:
+        return ""
+    return f"[{count} that the project ignores {'is' if count == 1 else 'are'} left out; set ignored to see them.]"
 
 
 def _is_wanted(entry: DirEntry, arguments: ListDirArguments) -> bool:
@@ -61,6 +99,7 @@ LIST_DIR = Tool(
     name="list_dir",
     description=(
         "List the files and folders in a folder, with sizes; folders end with a slash. "
+        "What the project ignores (as in .gitignore) is left out. "
         "To find files by name anywhere below use glob."
     ),
     category="read",

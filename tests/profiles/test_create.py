@@ -37,7 +37,7 @@ PARAMETERS: dict[str, list[str]] = {
     "wait": ["agent_id"],
     "close_agent": ["agent_id"],
     "read_many_files": ["paths"],
-    "list_dir": ["path", "depth", "hidden", "pattern"],
+    "list_dir": ["path", "depth", "hidden", "ignored", "pattern"],
 }
 SUBAGENTS = ["spawn_agent", "send_input", "wait", "close_agent"]
 WITH_A_USUAL_MODEL = [provider for provider in PROFILES if provider not in COMPATIBLE]

@@ -26,6 +26,9 @@ FILES = {
 }
 
 
+ONE_IGNORED = "[1 that the project ignores is left out; set ignored to see them.]"
+
+
 def calls() -> ToolCalls:
     return ToolCalls(MemoryEnvironment(FILES))
 
@@ -123,10 +126,13 @@ async def test_glob_when_nothing_matches_then_it_is_said_where() -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        pytest.param({}, "build/\nsrc/", id="one-level"),
-        pytest.param({"hidden": True}, ".gitignore (7 bytes)\nbuild/\nsrc/", id="hidden"),
+        pytest.param({}, f"src/\n{ONE_IGNORED}", id="one-level"),
+        pytest.param({"hidden": True}, f".gitignore (7 bytes)\nsrc/\n{ONE_IGNORED}", id="hidden"),
+        pytest.param({"ignored": True}, "build/\nsrc/", id="ignored"),
+        pytest.param({"path": "build"}, "out.py (5 bytes)", id="an-ignored-folder-that-is-named"),
+        pytest.param({"depth": 2, "pattern": "out.py"}, ONE_IGNORED, id="only-an-ignored-one-matches"),
         pytest.param(
-            {"depth": 2},
+            {"depth": 2, "ignored": True},
             "build/\nbuild/out.py (5 bytes)\nsrc/\nsrc/a.py (50 bytes)\nsrc/b.py (18 bytes)\nsrc/c.txt (5 bytes)",
             id="two-levels",
         ),
@@ -142,6 +148,38 @@ async def test_list_dir_when_listed_then_folders_and_sizes_show(
     arguments: dict[str, object], expected: str
 ) -> None:
     assert (await calls().call(LIST_DIR, **arguments)).text == expected
+
+
+IGNORING = {
+    ".gitignore": "*.log\nout/\n/only-here\n",
+    "a.log": "",
+    "only-here": "",
+    "out/x": "",
+    "sub/.gitignore": "!kept.log\ndeep\n",
+    "sub/kept.log": "",
+    "sub/b.log": "",
+    "sub/deep/y": "",
+    "sub/only-here": "",
+    "sub/plain": "",
+}
+
+
+@pytest.mark.req("T6")
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        ({"depth": 3}, ["sub/", "sub/kept.log", "sub/only-here", "sub/plain"]),
+        ({"path": "sub"}, ["kept.log", "only-here", "plain"]),
+        ({"path": "out"}, ["x"]),
+    ],
+    ids=["whole", "rules from above and its own", "an ignored folder that is named"],
+)
+async def test_list_dir_when_folders_have_rules_then_the_deeper_ones_win(
+    arguments: dict[str, object], names: list[str]
+) -> None:
+    listed = await ToolCalls(MemoryEnvironment(IGNORING)).call(LIST_DIR, **arguments)
+    lines = [line.partition(" (")[0] for line in listed.text.split("\n") if not line.startswith("[")]
+    assert lines == names
 
 
 async def test_list_dir_when_the_folder_is_empty_then_it_is_said() -> None:
