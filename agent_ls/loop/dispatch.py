@@ -352,7 +352,7 @@ class Dispatcher:
         shown, ref = self._for_event(call.event_id, output.text)
         # What a terminal would have coloured is noise to a model; the event keeps it (PROTOCOL, Terminal).
         text = without_escapes(output.text) if tool and tool.category == "admin" else output.text
-        content = truncate_tool_output(text, name, config)
+        content = truncate_tool_output(text, tool.kind if tool else name, config)
         result = ToolResultPart(call.part.id, name, content, output.is_error, output.images)
         if not call.is_alone and (content != shown or output.images):
             self._recorder.result(call.event_id, result)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -306,6 +307,17 @@ async def test_an_output_of_exactly_64_kib_stands_whole_in_the_event() -> None:
     async with bench(FakeProvider([tool_call("look")]), tool("look", run)) as b:
         await b.say("go")
     assert b.recorder.of(ToolCallEnd)[0].output == "a" * 65_536
+
+
+@pytest.mark.req("O1", "P7")
+async def test_a_tool_by_its_familys_own_name_has_the_limits_of_ours() -> None:
+    async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
+        return ToolOutput("x" * 60_000)
+
+    own = replace(tool("Read", run), known_as="read_file")
+    async with bench(FakeProvider([tool_call("Read")]), own) as b:
+        await b.say("go")
+    assert "10000 characters were removed" in _results(b.recorder)[0]
 
 
 @pytest.mark.req("E5")

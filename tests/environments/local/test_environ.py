@@ -9,7 +9,20 @@ from agent_ls.environments.local.environ import child_environ
 
 pytestmark = pytest.mark.req("X5")
 
-HARMLESS = ("PATH", "HOME", "USER", "SHELL", "LANG", "TERM", "TMPDIR", "GOPATH", "CARGO_HOME", "NVM_DIR")
+HARMLESS = (
+    "PATH",
+    "HOME",
+    "USER",
+    "SHELL",
+    "LANG",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "LC_ALL",
+    "GOPATH",
+    "CARGO_HOME",
+    "NVM_DIR",
+)
 OTHERS = ("EDITOR", "API_KEYS", "TOKEN", "MY_TOKEN_FILE", "SECRET")
 SECRETS = ("OPENAI_API_KEY", "db_password", "Github_Token", "AWS_SECRET", "X_CREDENTIAL", "_API_KEY")
 ALL = {name: f"value of {name}" for name in HARMLESS + OTHERS + SECRETS}
@@ -23,7 +36,7 @@ ALL = {name: f"value of {name}" for name in HARMLESS + OTHERS + SECRETS}
         ("all", set(ALL)),
         ("core", set(HARMLESS)),
         ("none", set()),
-        ("minimal", {"PATH", "HOME", "USER", "LANG", "TERM", "SHELL", "TMPDIR"}),
+        ("minimal", {"PATH", "HOME", "USER", "LANG", "TERM", "SHELL", "TMPDIR", "LC_ALL", "TZ"}),
     ],
 )
 def test_a_policy_lets_its_names_through(policy: EnvPolicy, names: set[str]) -> None:

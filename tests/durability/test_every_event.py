@@ -1,0 +1,95 @@
+"""kill -9 behind each event of a long run: what was told is there, and the ledger knows each change (R3, R4)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from agent_ls.loop.turns import AssistantTurn, CompactionTurn, ToolResultsTurn, Turn
+from agent_ls.store.reader import read_session
+from tests.durability.killed_run import TURNS, run
+from tests.support.fake_provider import problem_of
+from tests.support.workbench import running
+
+IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
+POINTS, SHARES, KILLS = (
+    300,
+    4,
+    3,
+)  # events at least; tests that divide them; kills of each where not the whole is asked for
+
+
+def told(turns: Sequence[Turn]) -> list[str]:
+    """What a history says, without ids and times."""
+    said = []
+    for turn in turns:
+        if isinstance(turn, ToolResultsTurn):
+            said += [result.content for result in turn.results]
+        elif isinstance(turn, AssistantTurn):
+            said.append(f"{turn.content} {[call.arguments for call in turn.tool_calls]}")
+        elif not isinstance(turn, CompactionTurn):
+            said.append(turn.content)
+    return said
+
+
+def log_of(root: Path) -> Path:
+    (log,) = root.glob("state/workspaces/*/sessions/*/log.jsonl")
+    return log
+
+
+async def check(root: Path, kill_at: int, whole: list[str]) -> None:
+    """Resumes what was killed in `root`."""
+    stored = await anyio.to_thread.run_sync(lambda: read_session(log_of(root)))
+    assert all("torn" in problem for problem in stored.problems)
+    assert len(stored.events) >= kill_at
+    assert [event.seq for event in stored.events] == list(range(1, len(stored.events) + 1))
+    file = root / "project" / "a.txt"
+    async with running(root) as bench:
+        talk = await bench.reopen(log_of(root).parent.name)
+        kept = told(talk.live.session.history.turns)
+        same = next((i for i, (a, b) in enumerate(zip(kept, whole, strict=False)) if a != b), len(kept))
+        assert len(kept) - same <= 2, kept[
+            same:
+        ]  # what the cut answer said, and the results that say it was cut
+        await talk.say("still there?")
+        assert problem_of(bench.model.requests[-1].messages) == ""
+        at = int(file.read_text())
+        assert 0 <= at <= TURNS
+        _, refused = await bench.workbench.review.review(verdict="undo", session_id=talk.session_id)
+        assert not refused
+        assert file.read_text() == "0\n", f"{at} changes were made"
+
+
+def points(events: int, share: int) -> list[int]:
+    """The events of this share, from the second on: before it there is nothing to resume."""
+    mine = range(2 + share, events, SHARES)
+    return list(mine) if IS_WHOLE else list(mine)[share :: len(mine) // KILLS][:KILLS]
+
+
+@pytest.mark.req("R3", "R4", "H6")
+@pytest.mark.sweep
+@pytest.mark.timeout(1200 if IS_WHOLE else 120)
+@pytest.mark.parametrize("share", range(SHARES))
+async def test_a_run_killed_behind_any_event_is_whole_up_to_there_and_can_be_undone(
+    share: int, tmp_path: Path
+) -> None:
+    (tmp_path / "whole").mkdir()
+    kinds = await run(tmp_path / "whole", 0)
+    assert len(kinds) > POINTS
+    stored = await anyio.to_thread.run_sync(lambda: read_session(log_of(tmp_path / "whole")))
+    whole = told(stored.fold.turns)
+    kills = points(len(kinds), share)
+    command = [sys.executable, "-m", "tests.durability.killed_run", str(tmp_path), *map(str, kills)]
+    await anyio.run_process(command, check=True, stderr=None)
+    for kill_at in kills:
+        try:
+            await check(tmp_path / str(kill_at), kill_at, whole)
+        except AssertionError as error:
+            error.add_note(f"killed behind event {kill_at}, {kinds[kill_at - 1]}")
+            raise
