@@ -27,7 +27,10 @@ ALLOWED: dict[str, set[str]] = {
     "environments.effects": set(),
     "environments.editor_host": ENV_TYPES,
     "environments.search": ENV_TYPES | {"text"},
-    "environments.local": ENV_TYPES | {"environments.local", "environments.search", "text"},
+    "environments.terminal_host": set(),
+    "environments.local": ENV_TYPES
+    | {"environments.local", "environments.search", "environments.terminal_host", "relay.frames", "text"},
+    "relay": {"relay"},
     "environments.memory": ENV_TYPES | {"environments.search", "text"},
     "environments.wrappers": ENV_TYPES | {"environments.wrappers", "text"},
     "environments.editor": ENV_TYPES

@@ -47,6 +47,8 @@ RESULTS: dict[str, type[protocol.Wire]] = {
     "workspace/textDocumentContent": protocol.TextDocumentContentResult,
     "agent/terminals": protocol.TerminalsResult,
     "agent/terminalKill": protocol.Empty,
+    "agent/terminalInput": protocol.Empty,
+    "agent/terminalResize": protocol.Empty,
     "agent/terminalOutput": protocol.TerminalOutputResult,
     "agent/clientAnswer": protocol.Empty,
     "agent/setCredential": protocol.CredentialResult,

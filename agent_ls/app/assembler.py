@@ -27,6 +27,8 @@ from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.editor_host import EditorHost
 from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local.own_terminals import chosen_terminals
+from agent_ls.environments.terminal_host import TerminalHost
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 from agent_ls.loop.approval import ApprovalDesk
 from agent_ls.loop.budget import UseLimits
@@ -67,6 +69,7 @@ class Assembler:
     trust: WorkspaceTrust
     host: EditorHost | None
     eyes: EditorEyes | None
+    terminals: TerminalHost | None
     environment: ExecutionEnvironment | None
     review: ReviewDesk
     tapes: Tapes
@@ -77,7 +80,12 @@ class Assembler:
         if self.environment:
             return self.environment
         rules = settings.command_environment.rules()
-        return LocalEnvironment(folder, environ=self.models.child_environ, env_policy=rules)
+        return LocalEnvironment(
+            folder,
+            environ=self.models.child_environ,
+            env_policy=rules,
+            terminals=chosen_terminals(settings.terminal, self.terminals),
+        )
 
     def files(self, local: ExecutionEnvironment) -> ExecutionEnvironment:
         return EditorEnvironment(local, self.host) if self.host else local

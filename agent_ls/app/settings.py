@@ -118,6 +118,7 @@ class Settings(_Section):
     max_tool_rounds_per_input: int = Field(default=0, ge=0)
     default_command_timeout_ms: int = Field(default=10_000, ge=1)
     max_command_timeout_ms: int = Field(default=600_000, ge=1)
+    terminal: Literal["relay", "own", "pipes"] = "relay"
     user_instructions: str = ""
     edits: EditSettings = EditSettings()
     sessions: SessionSettings = SessionSettings()

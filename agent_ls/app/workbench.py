@@ -44,6 +44,7 @@ from agent_ls.app.trust import Trusting, WorkspaceTrust
 from agent_ls.app.warm_up import warm_up
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor_host import EditorHost
+from agent_ls.environments.terminal_host import TerminalHost
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.walkthrough import WalkthroughAdapter
@@ -70,6 +71,7 @@ CLOSE_S = 1.0  # for connections to providers: the process is about to end
 class Workbench:
     """`state_dir` None is the user's state folder; `editor_host` None: there is no editor. `eyes` tell of it.
 
+    `terminals` None: no editor shows what commands do, nor lets its user type into them.
     `adapters` are providers of the host's own, by name; they stand before those that have a key. `tools` come on top of
     those of each profile (P6). `environment` stands in place of this machine.
     `record_to` is a new file for a recording of the first new session. `trusting` is about folders that the user has
@@ -85,6 +87,7 @@ class Workbench:
         editor_host: EditorHost | None = None,
         adapters: Mapping[str, ProviderAdapter] | None = None,
         eyes: EditorEyes | None = None,
+        terminals: TerminalHost | None = None,
         tools: Sequence[Tool[Any]] = (),
         environment: ExecutionEnvironment | None = None,
         record_to: Path | None = None,
@@ -113,6 +116,7 @@ class Workbench:
             trust=self.trust,
             host=editor_host,
             eyes=eyes,
+            terminals=terminals,
             environment=environment,
             review=self.review,
             tapes=self._tapes,

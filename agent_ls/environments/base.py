@@ -138,17 +138,41 @@ class ProcessInfo:
     started_ms: int
 
 
+class CommandTerminal(Protocol):
+    """The terminal that a command runs in. Once it has ended, both do nothing."""
+
+    async def write(self, data: str) -> None:
+        """As if it were typed."""
+        ...
+
+    async def resize(self, columns: int, rows: int) -> None:
+        """Of a terminal that the server keeps to itself; the editor's own has the size of its view."""
+        ...
+
+
+class TerminalWatcher(Protocol):
+    """Who is told of a command's terminal, where it has one. Plain calls on the event loop; must not raise."""
+
+    def opened(self, terminal: CommandTerminal) -> None: ...
+
+    def waits(self, waiting: bool) -> None:
+        """The command waits for somebody to type, or does no more."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class CommandOptions:
     """`working_dir` "" is the environment's own; `env_vars` are added after filtering (X5).
 
-    `attribution` is whose call it is: what the command does to files can be filed under it.
+    `attribution` is whose call it is: what the command does to files can be filed under it, and only a call's command
+    is shown in a terminal. While it waits there for its user to type, its time limit stands still (for some minutes).
     """
 
     timeout_ms: int = 10_000
     working_dir: str = ""
     env_vars: Mapping[str, str] = field(default_factory=dict)
     attribution: Attribution = Attribution()
+    terminal: TerminalWatcher | None = None
 
 
 class ExecutionEnvironment(Protocol):
@@ -207,7 +231,7 @@ class ExecutionEnvironment(Protocol):
     async def exec_command(
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None
     ) -> ExecResult:
-        """Runs a shell command with no input and waits for it.
+        """Runs a shell command, with no input or in a terminal that its user can type into, and waits for it.
 
         At the time limit, and on cancellation, everything that the command started is ended: its process
         group and what left the group, TERM, 2 s, KILL; but not background processes. A non-zero exit is a

@@ -186,6 +186,7 @@ class Dispatcher:
             subagents=self._subagents,
             questions=self._questions,
             read_first=config.read_first,
+            terminal=self.terminals.watcher(call.event_id),
         )
 
     def drop(self, call: Call, reason: str) -> None:

@@ -4,6 +4,7 @@ SessionError
     SessionClosedError    it has ended; resume it to go on
     SessionBusyError      a turn is running and the caller would not wait
     UnknownTerminalError  no such command runs, or ran in the background
+    NoInputError          it runs, but not in a terminal
     CompactionOffError    the settings say that the conversation is never compacted
     NothingToCompactError the conversation is no longer than what is kept anyway
 """
@@ -32,6 +33,13 @@ class UnknownTerminalError(SessionError):
 
     def __init__(self, terminal_id: str) -> None:
         super().__init__(f"No command {terminal_id!r} runs in this session.")
+
+
+class NoInputError(SessionError):
+    hint = "commands can be typed into where they run in terminals (agentLs.terminal)"
+
+    def __init__(self, terminal_id: str) -> None:
+        super().__init__(f"Command {terminal_id!r} takes no input: it runs without a terminal.")
 
 
 class CompactionOffError(SessionError):

@@ -426,6 +426,16 @@ class TerminalOpen:
 
 
 @dataclass(frozen=True, slots=True)
+class TerminalWaiting:
+    """A command waits for its user to type something in its terminal, or does no more."""
+
+    kind: ClassVar[str] = "terminal_waiting"
+    terminal_id: str
+    call_id: str
+    waiting: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TerminalExit:
     kind: ClassVar[str] = "terminal_exit"
     terminal_id: str
@@ -544,6 +554,7 @@ RecordedEvent: TypeAlias = (
     | QuestionAnswered
     | RuleRemoved
     | TerminalOpen
+    | TerminalWaiting
     | TerminalExit
     | SubagentChanged
     | Retry

@@ -7,18 +7,18 @@ says so, and the turn goes on.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import anyio
 from anyio.abc import TaskGroup
 
-from agent_ls.environments.base import ExecutionEnvironment, ProcessInfo
+from agent_ls.environments.base import CommandTerminal, ExecutionEnvironment, ProcessInfo
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.environments.errors import EnvError
 from agent_ls.loop.emission import Voice, output_part
-from agent_ls.loop.errors import UnknownTerminalError
-from agent_ls.loop.events import TerminalExit, TerminalOpen
+from agent_ls.loop.errors import NoInputError, UnknownTerminalError
+from agent_ls.loop.events import TerminalExit, TerminalOpen, TerminalWaiting
 from agent_ls.loop.redaction import Known, none_known, redacted
 from agent_ls.loop.seams import Clock
 from agent_ls.tools.base import ToolOutput
@@ -30,7 +30,7 @@ STOPPED = "The user stopped this command. It may have had part of its effect: lo
 class Terminal:
     """`pid` None: not known, as of a command that its call waits for. `exit_code` None: it runs.
 
-    `started_ms` is Unix time.
+    `started_ms` is Unix time. `waiting`: for its user to type something.
     """
 
     id: str
@@ -39,6 +39,7 @@ class Terminal:
     started_ms: int
     pid: int | None = None
     exit_code: int | None = None
+    waiting: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +54,18 @@ class TerminalText:
 
 @dataclass(eq=False, slots=True)
 class _Command:
-    """`process_id` is what the environment calls it, "" while its call waits for it."""
+    """`process_id` is what the environment calls it, "" while its call waits for it.
+
+    `terminal` None: it runs without, or not yet.
+    """
 
     call_id: str
     effect: CommandEffect
     started_ms: int
     process_id: str = ""
     has_ended: bool = False
+    terminal: CommandTerminal | None = None
+    waiting: bool = False
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
 
@@ -97,6 +103,34 @@ class Terminals:
             else:
                 del self._commands[call_id]
                 self._hub.emit(TerminalExit(call_id, output.exit_code if output else None))
+
+    def watcher(self, call_id: str) -> _Watcher:
+        """For the command of this call: it is told of the terminal, where there is one."""
+        return _Watcher(self, call_id)
+
+    def in_terminal(self, call_id: str, terminal: CommandTerminal) -> None:
+        if command := self._commands.get(call_id):
+            command.terminal = terminal
+
+    def waits(self, call_id: str, waiting: bool) -> None:
+        command = self._commands.get(call_id)
+        if command and not command.has_ended and command.waiting != waiting:
+            command.waiting = waiting
+            self._hub.emit(TerminalWaiting(call_id, call_id, waiting))
+
+    async def type(self, terminal_id: str, text: str) -> None:
+        """
+        Raises:
+            UnknownTerminalError, NoInputError.
+        """
+        await self._terminal(terminal_id).write(text)
+
+    async def resize(self, terminal_id: str, columns: int, rows: int) -> None:
+        """
+        Raises:
+            UnknownTerminalError, NoInputError.
+        """
+        await self._terminal(terminal_id).resize(columns, rows)
 
     async def listed(self) -> list[Terminal]:
         """Those that run, and of those in the background also the ended ones; in the order of their starts."""
@@ -137,6 +171,11 @@ class Terminals:
                 command.has_ended = True
                 self._hub.emit(TerminalExit(command.call_id, None))
 
+    def _terminal(self, terminal_id: str) -> CommandTerminal:
+        if terminal := self._command(terminal_id).terminal:
+            return terminal
+        raise NoInputError(terminal_id)
+
     def _command(self, terminal_id: str) -> _Command:
         if command := self._commands.get(terminal_id):
             return command
@@ -163,14 +202,28 @@ class Terminals:
         return ToolOutput(text, is_error=True, error_kind="stopped", summary="stopped by the user")
 
 
+@dataclass(frozen=True, slots=True)
+class _Watcher:
+    """TerminalWatcher of one call's command."""
+
+    terminals: Terminals
+    call_id: str
+
+    def opened(self, terminal: CommandTerminal) -> None:
+        self.terminals.in_terminal(self.call_id, terminal)
+
+    def waits(self, waiting: bool) -> None:
+        self.terminals.waits(self.call_id, waiting)
+
+
 def _told(command: _Command, process: ProcessInfo | None) -> Terminal:
     effect = command.effect
-    told = Terminal(command.call_id, effect.command, effect.background, command.started_ms)
+    told = Terminal(
+        command.call_id, effect.command, effect.background, command.started_ms, waiting=command.waiting
+    )
     if process is None:
         return told
-    return Terminal(
-        told.id, told.command, told.background, process.started_ms, process.pid, process.exit_code
-    )
+    return replace(told, started_ms=process.started_ms, pid=process.pid, exit_code=process.exit_code)
 
 
 def _unix_ms(timestamp: str) -> int:

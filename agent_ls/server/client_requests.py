@@ -16,6 +16,7 @@ from typing import Any
 import anyio
 
 from agent_ls.environments.editor_host import OpenDocument
+from agent_ls.environments.terminal_host import NewTerminal
 from agent_ls.loop.ids import new_id
 from agent_ls.server import to_lsp
 from agent_ls.server.errors import NothingPendingError
@@ -86,6 +87,26 @@ class ClientRequests:
                 {"uri": to_lsp.uri(document.path), "version": document.version} for document in documents
             ]
             await self._ask("save", {"documents": named})
+
+    @property
+    def has_terminals(self) -> bool:
+        return self._client.terminal and bool(self._session_id())
+
+    async def open_terminal(self, terminal: NewTerminal) -> bool:
+        """False when the client says that it cannot, or nothing in time."""
+        params = {
+            "terminalId": terminal.id,
+            "argv": list(terminal.argv),
+            "cwd": terminal.cwd,
+            "title": terminal.title,
+        }
+        return await self._ask("terminalOpen", params) is not None
+
+    def runs_in(self, terminal_id: str, call_id: str) -> None:
+        async def ask() -> None:
+            await self._ask("terminalRuns", {"terminalId": terminal_id, "callId": call_id})
+
+        self._start(ask)
 
     async def _ask(self, what: str, params: dict[str, Any]) -> dict[str, Any] | None:
         """The client's result; None when it gave an error, or nothing by the deadline, or is not there."""

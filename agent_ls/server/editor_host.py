@@ -20,6 +20,7 @@ from lsprotocol import types as lsp
 from agent_ls.environments.base import Attribution
 from agent_ls.environments.editor_host import LineEdit, OpenDocument
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
+from agent_ls.environments.terminal_host import NewTerminal
 from agent_ls.review import inflight
 from agent_ls.server import to_lsp
 from agent_ls.server.diagnostics import Diagnostics
@@ -70,7 +71,7 @@ class Watcher(Protocol):
 
 
 class ClientActions(Protocol):
-    """What a rich client does for us (client_requests.py). Neither raises."""
+    """What a rich client does for us (client_requests.py). None of these raises."""
 
     def check_time(self, paths: Sequence[str]) -> None:
         """Asks it to reload these files where it shows them; does not wait."""
@@ -78,6 +79,17 @@ class ClientActions(Protocol):
 
     async def save(self, documents: Sequence[OpenDocument]) -> None:
         """Asks it to save these documents as they are here, and waits for its answer for a while."""
+        ...
+
+    @property
+    def has_terminals(self) -> bool: ...
+
+    async def open_terminal(self, terminal: NewTerminal) -> bool:
+        """As TerminalHost.open_terminal."""
+        ...
+
+    def runs_in(self, terminal_id: str, call_id: str) -> None:
+        """As TerminalHost.runs_in."""
         ...
 
 
@@ -250,6 +262,19 @@ class LspEditorHost:
 
     async def save_before_command(self) -> str:
         return await unsaved_note(self._savable, self._actions.save if self._actions else None)
+
+    # -- TerminalHost
+
+    @property
+    def has_terminals(self) -> bool:
+        return self._actions is not None and self._actions.has_terminals
+
+    async def open_terminal(self, terminal: NewTerminal) -> bool:
+        return self._actions is not None and await self._actions.open_terminal(terminal)
+
+    def runs_in(self, terminal_id: str, call_id: str) -> None:
+        if self._actions:
+            self._actions.runs_in(terminal_id, call_id)
 
     # -- inside
 

@@ -24,8 +24,8 @@ Encoding: TypeAlias = Literal["utf-8", "utf-16", "utf-32"]
 
 _ENCODINGS: dict[str, Encoding] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
 
-GRANTED = ("events", "review", "approvals", "save", "diagnostics")
-"""What of `experimental.agentLs` this server makes use of; `terminal` is not built yet."""
+GRANTED = ("events", "review", "approvals", "terminal", "save", "diagnostics")
+"""What of `experimental.agentLs` this server makes use of."""
 
 COMMAND = "agentLs/command"
 """What `workspace/executeCommand` of one of ours is called inside (jsonrpc.py)."""
@@ -73,6 +73,7 @@ class ClientAbilities:
     events: bool = False
     review: bool = False
     approvals: bool = False
+    terminal: bool = False
     save: bool = False
     diagnostics: bool = False
     code_action_literals: bool = False
@@ -129,9 +130,7 @@ def initialize_result(client: ClientAbilities) -> dict[str, Any]:
         capabilities["workspace"]["textDocumentContent"] = {"schemes": [SCHEME]}
     if client.is_rich:
         granted = {field: getattr(client, field) for field in GRANTED}
-        capabilities["experimental"] = {
-            "agentLs": {"version": PROTOCOL_VERSION, **granted, "terminal": False}
-        }
+        capabilities["experimental"] = {"agentLs": {"version": PROTOCOL_VERSION, **granted}}
     else:
         capabilities |= _stock(client)
     return {"capabilities": capabilities, "serverInfo": {"name": "agent-ls", "version": __version__}}

@@ -19,5 +19,5 @@ def open_workbench(host: LspEditorHost, options: dict[str, Any]) -> tuple[Bench,
     host.wait_for_problems(settings.diagnostics_wait_ms)
     credentials = load_credentials()
     start_log(settings.log_level, credentials.known_secrets)
-    bench = Workbench(settings=settings, credentials=credentials, editor_host=host, eyes=host)
+    bench = Workbench(settings=settings, credentials=credentials, editor_host=host, eyes=host, terminals=host)
     return bench, problems

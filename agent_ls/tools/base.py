@@ -19,7 +19,13 @@ from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
-from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, OutputSink
+from agent_ls.environments.base import (
+    Attribution,
+    ExecutionEnvironment,
+    FileState,
+    OutputSink,
+    TerminalWatcher,
+)
 from agent_ls.environments.effects import Effect
 from agent_ls.llm.messages import ImagePart
 
@@ -242,6 +248,7 @@ class ToolContext:
     `refuse_ambiguous`: a change that fits loosely at several places is refused, where else the first is taken.
     `read_first`: which changes of a file demand that the model has read it. Those that overwrite it as a whole always
     do; `edit`: and edit_file; `all`: and patches, though what they quote proves the reading.
+    `terminal` is told of the terminal that a command of this call runs in.
     """
 
     environment: ExecutionEnvironment
@@ -253,6 +260,7 @@ class ToolContext:
     subagents: SubagentSpawner = field(default_factory=NoSubagents)
     questions: Questions = field(default_factory=NoQuestions)
     read_first: ReadFirst = "edit"
+    terminal: TerminalWatcher | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,9 @@ async def prepare(arguments: ShellArguments, context: ToolContext) -> Prepared:
         )
     background = isinstance(arguments, BackgroundShellArguments) and arguments.background
     timeout = _timeout(arguments.timeout_ms, context.shell_limits)
-    options = CommandOptions(timeout.timeout_ms, working_dir, arguments.env_vars, context.attribution)
+    options = CommandOptions(
+        timeout.timeout_ms, working_dir, arguments.env_vars, context.attribution, terminal=context.terminal
+    )
     effect = CommandEffect(
         arguments.command, working_dir, tuple(sorted(arguments.env_vars.items())), background
     )

@@ -278,7 +278,7 @@ def test_the_abilities_announced_are_those_that_there_are(panel: Panel, server: 
         "events": True,
         "review": True,
         "approvals": True,
-        "terminal": False,
+        "terminal": True,
         "save": True,
         "diagnostics": True,
     }

@@ -37,6 +37,13 @@ class NoActions:
 
     async def save(self, documents: object) -> None: ...
 
+    has_terminals = False
+
+    async def open_terminal(self, terminal: object) -> bool:
+        return False
+
+    def runs_in(self, terminal_id: str, call_id: str) -> None: ...
+
 
 class Desk:
     """An editor with one open document, the host, and who listens."""

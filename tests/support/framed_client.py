@@ -21,7 +21,7 @@ from agent_ls.server.framing import FrameParser, frame
 
 DEADLINE_S = 30.0
 
-RICH = {"version": 1, "events": True, "review": True, "approvals": True, "terminal": True, "save": True}
+RICH = {"version": 1, "events": True, "review": True, "approvals": True, "terminal": False, "save": True}
 
 CAPABILITIES: dict[str, dict[str, Any]] = {
     "vscode": {

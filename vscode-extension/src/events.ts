@@ -158,6 +158,7 @@ export interface EventData {
     readonly reason: string;
   };
   terminal_open: { readonly terminalId: string; readonly callId: string; readonly title: string; readonly background: boolean };
+  terminal_waiting: { readonly terminalId: string; readonly callId: string; readonly waiting: boolean };
   terminal_exit: { readonly terminalId: string; readonly exitCode?: number | null };
 }
 

@@ -183,10 +183,16 @@ export const folds: Folds = {
     if (item) Object.assign(item, { terminalId: data.terminalId, background: data.background });
     touch(s, item);
   },
+  terminal_waiting(s, data) {
+    const terminal = s.terminals.get(data.terminalId);
+    if (!terminal) return;
+    terminal.waiting = data.waiting;
+    touch(s, s.calls.get(terminal.callId));
+  },
   terminal_exit(s, data) {
     const terminal = s.terminals.get(data.terminalId);
     if (!terminal) return;
-    terminal.running = false;
+    terminal.running = terminal.waiting = false;
     terminal.exitCode = data.exitCode ?? null;
     touch(s, s.calls.get(terminal.callId));
   },

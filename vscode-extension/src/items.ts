@@ -151,6 +151,8 @@ export interface Terminal {
   readonly title: string;
   readonly background: boolean;
   running: boolean;
+  /** For somebody to type. */
+  waiting?: boolean;
   exitCode?: number | null;
 }
 

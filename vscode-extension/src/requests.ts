@@ -74,6 +74,11 @@ export interface Requests {
   "agent/review": { params: Keyed & Review; result: ReviewResult };
   "agent/terminals": { params: OfSession; result: { readonly terminals: readonly TerminalInfo[] } };
   "agent/terminalKill": { params: Change & { readonly terminalId: string }; result: Empty };
+  "agent/terminalInput": { params: Change & { readonly terminalId: string; readonly data: string }; result: Empty };
+  "agent/terminalResize": {
+    params: Change & { readonly terminalId: string; readonly columns: number; readonly rows: number };
+    result: Empty;
+  };
   "agent/terminalOutput": {
     params: OfSession & { readonly terminalId: string; readonly offset: number };
     result: { readonly text: string; readonly nextOffset: number; readonly running: boolean; readonly exitCode?: number | null };

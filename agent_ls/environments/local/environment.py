@@ -27,7 +27,9 @@ from agent_ls.environments.local.commit import DeletedModes, commit
 from agent_ls.environments.local.environ import EnvPolicy, EnvRules
 from agent_ls.environments.local.files import list_folder, read_file
 from agent_ls.environments.local.processes import TERMINATE_GRACE_MS, LocalProcesses
+from agent_ls.environments.local.relays import Relays
 from agent_ls.environments.local.search import LocalSearch
+from agent_ls.environments.terminal_host import TerminalHost
 
 _PLATFORMS = {"linux": "linux", "darwin": "darwin", "win32": "windows", "emscripten": "wasm", "wasi": "wasm"}
 
@@ -47,11 +49,16 @@ class LocalEnvironment:
         environ: Mapping[str, str] | None = None,
         terminate_grace_ms: int = TERMINATE_GRACE_MS,
         ripgrep: str | None = None,
+        terminals: TerminalHost | None = None,
     ) -> None:
-        """`ripgrep` is the program to search with, "" to search without one, None to look for it."""
+        """`ripgrep` is the program to search with, "" to search without one, None to look for it.
+
+        `terminals` are where commands are shown and can be typed into; without, they run with pipes and no input.
+        """
         self._root = os.path.abspath(working_directory)
         inherited = dict(os.environ) if environ is None else environ
-        self._processes = LocalProcesses(inherited, env_policy, terminate_grace_ms)
+        relays = Relays(terminals, self._root) if terminals and os.name != "nt" else None
+        self._processes = LocalProcesses(inherited, env_policy, terminate_grace_ms, relays)
         self._search = LocalSearch(self._root, ripgrep)
         self._deleted_modes = DeletedModes()
 

@@ -13,9 +13,9 @@ import subprocess
 import threading
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 from anyio import to_thread
@@ -34,6 +34,15 @@ from agent_ls.environments.local.environ import EnvPolicy, EnvRules, child_envir
 from agent_ls.environments.local.output import BackgroundOutput, CommandOutput
 from agent_ls.environments.local.pipes import InputPipe, Pipe, Readers, drain, new_pipe
 from agent_ls.environments.local.process_tree import MARK_VARIABLE, Root
+from agent_ls.environments.local.relay_link import Launch, RelayedProcess, RelayLink
+from agent_ls.environments.local.relays import Relays
+from agent_ls.environments.local.shown import (
+    CLOSED_NOTE,
+    TERMINAL_VARIABLES,
+    TerminalInput,
+    on_waiting,
+    waited_for,
+)
 
 TERMINATE_GRACE_MS = 2_000  # 000 section 5.4
 
@@ -48,9 +57,9 @@ _STREAMS: tuple[Stream, Stream] = ("stdout", "stderr")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Child:
-    """A shell that we started, in a session of its own."""
+    """A shell that we or a relay started, in a session of its own."""
 
-    process: Process
+    process: Process | RelayedProcess
     mark: str
 
     @property
@@ -68,9 +77,9 @@ class _Background:
     id: str
     command: str
     child: _Child
-    input: InputPipe
+    input: InputPipe | TerminalInput
     output: BackgroundOutput
-    reader: threading.Thread
+    reader: threading.Thread | None
     started_ms: int
 
     def info(self) -> ProcessInfo:
@@ -83,7 +92,11 @@ class LocalProcesses:
     """The commands of one environment."""
 
     def __init__(
-        self, environ: Mapping[str, str], env_policy: EnvRules | EnvPolicy, terminate_grace_ms: int
+        self,
+        environ: Mapping[str, str],
+        env_policy: EnvRules | EnvPolicy,
+        terminate_grace_ms: int,
+        relays: Relays | None = None,
     ) -> None:
         self._environ = environ
         self._env_policy: EnvRules | EnvPolicy = env_policy
@@ -96,6 +109,7 @@ class LocalProcesses:
         self._orphans_lock = threading.Lock()
         self._adopts_orphans = False
         self._launcher: tuple[str, ...] = ()
+        self._relays = relays
 
     async def initialize(self) -> None:
         if os.name == "nt":
@@ -108,11 +122,16 @@ class LocalProcesses:
         if not self._started:
             return
         with anyio.CancelScope(shield=True):
-            sessions = frozenset(child.process.pid for child in self._running if child.is_running)
-            await process_tree.end(Root(sessions, f"{self._id}."), self._grace_seconds)
-            for background in self._backgrounds.values():
-                await _settled(background)
-            self._running.clear()
+            await self._end_all()
+            if self._relays:
+                await self._relays.close()
+
+    async def _end_all(self) -> None:
+        sessions = frozenset(child.process.pid for child in self._running if child.is_running)
+        await process_tree.end(Root(sessions, f"{self._id}."), self._grace_seconds)
+        for background in self._backgrounds.values():
+            await _settled(background)
+        self._running.clear()
 
     # --- commands
 
@@ -120,9 +139,12 @@ class LocalProcesses:
         self, command: str, folder: str, options: CommandOptions, on_output: OutputSink | None
     ) -> ExecResult:
         begun = anyio.current_time()
+        launch = await self._prepared(command, folder, options)
+        if link := await self._terminal(options):
+            return await self._run_shown(link, launch, options, on_output)
         readers = Readers(CommandOutput(), on_output)
         with new_pipe() as stdout, new_pipe() as stderr:
-            child = await self._launch(command, folder, options, stdout, stderr)
+            child = await self._by_pipes(launch, stdout, stderr)
             try:
                 timed_out, notes = await self._attend(child, readers, (stdout, stderr), options.timeout_ms)
             except BaseException:  # mostly: cancelled
@@ -131,18 +153,49 @@ class LocalProcesses:
                 raise
             finally:
                 self._running.discard(child)
-        if dropped := readers.output.dropped_chars:
-            notes.append(f"{dropped} characters in the middle of the output were not kept.")
-        code = child.process.returncode
-        return ExecResult(
-            stdout=readers.output.text("stdout"),
-            stderr=readers.output.text("stderr"),
-            output=readers.output.text("stdout", "stderr"),
-            exit_code=-signal.SIGKILL if code is None else code,
-            timed_out=timed_out,
-            duration_ms=round((anyio.current_time() - begun) * 1000),
-            note=" ".join(notes),
-        )
+        return _result(child, readers.output, timed_out=timed_out, notes=notes, begun=begun)
+
+    async def _terminal(self, options: CommandOptions) -> RelayLink | None:
+        call_id = options.attribution.call_id
+        return await self._relays.take(call_id) if self._relays and call_id else None
+
+    async def _run_shown(
+        self, link: RelayLink, launch: Launch, options: CommandOptions, on_output: OutputSink | None
+    ) -> ExecResult:
+        begun = anyio.current_time()
+        output = CommandOutput()
+
+        def take(text: str) -> None:
+            output.add("stdout", text)
+            if on_output:
+                on_output("stdout", text)
+
+        child, process = await self._in_terminal(link, launch, options, take)
+        try:
+            timed_out, notes = await self._attend_shown(child, process, options.timeout_ms)
+        except BaseException:  # mostly: cancelled
+            with anyio.CancelScope(shield=True):
+                await self._end(child)
+            raise
+        finally:
+            self._running.discard(child)
+        return _result(child, output, timed_out=timed_out, notes=notes, begun=begun)
+
+    async def _attend_shown(
+        self, child: _Child, process: RelayedProcess, timeout_ms: int
+    ) -> tuple[bool, list[str]]:
+        """As `_attend`; the relay reads the output, and says of its end what else there is to know."""
+        notes: list[str] = []
+        timed_out = not await waited_for(process, timeout_ms)
+        if timed_out or process.is_closed or process.is_lost:
+            with anyio.CancelScope(shield=True):
+                notes += await self._end(child)
+        if process.is_closed or process.is_lost:
+            notes.append(CLOSED_NOTE)
+        left = await self._left_behind(child) if process.is_held or self._adopts_orphans else []
+        if process.is_held and not timed_out:
+            notes.append(_held_open(left))
+        return timed_out, notes
 
     async def _attend(
         self, child: _Child, readers: Readers, pipes: tuple[Pipe, Pipe], timeout_ms: int
@@ -173,7 +226,10 @@ class LocalProcesses:
         stayed = await process_tree.end(child.root, self._grace_seconds)
         if stayed:
             return [f"These processes could not be ended: {_numbers(stayed)}."]
-        await child.process.wait()
+        with anyio.move_on_after(process_tree.KILL_WAIT_SECONDS) as patience:
+            await child.process.wait()
+        if patience.cancelled_caught and isinstance(child.process, RelayedProcess):
+            child.process.link.close()  # it does not say how its command ended, and never will
         return []
 
     async def _left_behind(self, child: _Child) -> list[int]:
@@ -189,11 +245,17 @@ class LocalProcesses:
     # --- background processes
 
     async def start(self, command: str, folder: str, options: CommandOptions) -> ProcessInfo:
-        with new_pipe() as pipe, new_pipe() as stdin:
-            child = await self._launch(command, folder, options, pipe, pipe, stdin)
-            output = BackgroundOutput()
-            reader = drain(pipe.give_reading(), output.add)
-            given = InputPipe(stdin.give_writing())
+        launch = await self._prepared(command, folder, options)
+        output, reader = BackgroundOutput(), None
+        given: InputPipe | TerminalInput
+        if link := await self._terminal(options):
+            child, process = await self._in_terminal(link, launch, options, output.add)
+            given = TerminalInput(process)
+        else:
+            with new_pipe() as pipe, new_pipe() as stdin:
+                child = await self._by_pipes(launch, pipe, pipe, stdin)
+                reader = drain(pipe.give_reading(), output.add)
+                given = InputPipe(stdin.give_writing())
         background = _Background(
             f"p{len(self._backgrounds) + 1}", command, child, given, output, reader, round(time.time() * 1000)
         )
@@ -244,30 +306,28 @@ class LocalProcesses:
 
     # --- starting
 
-    async def _launch(
-        self,
-        command: str,
-        folder: str,
-        options: CommandOptions,
-        stdout: Pipe,
-        stderr: Pipe,
-        stdin: Pipe | None = None,
-    ) -> _Child:
-        """Starts a shell that writes to the pipes and may read from `stdin`; its ends are then its own alone."""
+    async def _prepared(self, command: str, folder: str, options: CommandOptions) -> Launch:
+        """What is started, with which variables: the same by pipes and in a terminal."""
         await to_thread.run_sync(_demand_folder, folder, options.working_dir, abandon_on_cancel=True)
         self._started += 1
         mark = f"{self._id}.{self._started};"
         environ = child_environ(self._environ, self._env_policy, options.env_vars)
         environ[MARK_VARIABLE] = self._environ.get(MARK_VARIABLE, "") + mark
+        return Launch(command, (*self._launcher, *_shell(), command), folder, environ, mark)
+
+    async def _by_pipes(
+        self, launch: Launch, stdout: Pipe, stderr: Pipe, stdin: Pipe | None = None
+    ) -> _Child:
+        """Starts a shell that writes to the pipes and may read from `stdin`; its ends are then its own alone."""
         try:
             with anyio.CancelScope(shield=True):  # a cancelled start would leave a process that nobody knows
                 process = await anyio.open_process(
-                    [*self._launcher, *_shell(), command],
+                    launch.argv,
                     stdin=stdin.reading if stdin else subprocess.DEVNULL,
                     stdout=stdout.writing,
                     stderr=stderr.writing,
-                    cwd=folder,
-                    env=environ,
+                    cwd=launch.folder,
+                    env=launch.environ,
                     start_new_session=True,
                 )
         except (OSError, ValueError) as error:
@@ -276,9 +336,37 @@ class LocalProcesses:
         stderr.close_writing()
         if stdin:
             stdin.close_reading()
-        child = _Child(process, mark)
+        child = _Child(process, launch.mark)
         self._running.add(child)
         return child
+
+    async def _in_terminal(
+        self, link: RelayLink, launch: Launch, options: CommandOptions, take: Callable[[str], None]
+    ) -> tuple[_Child, RelayedProcess]:
+        environ = {**launch.environ, **TERMINAL_VARIABLES, **options.env_vars}
+        process = await link.start(replace(launch, environ=environ), take, on_waiting(options.terminal))
+        if options.terminal:
+            options.terminal.opened(process)
+        child = _Child(process, launch.mark)
+        self._running.add(child)
+        return child, process
+
+
+def _result(
+    child: _Child, output: CommandOutput, *, timed_out: bool, notes: list[str], begun: float
+) -> ExecResult:
+    if dropped := output.dropped_chars:
+        notes.append(f"{dropped} characters in the middle of the output were not kept.")
+    code = child.process.returncode
+    return ExecResult(
+        stdout=output.text("stdout"),
+        stderr=output.text("stderr"),
+        output=output.text("stdout", "stderr"),
+        exit_code=-signal.SIGKILL if code is None else code,
+        timed_out=timed_out,
+        duration_ms=round((anyio.current_time() - begun) * 1000),
+        note=" ".join(notes),
+    )
 
 
 async def _settled(background: _Background) -> None:
@@ -286,9 +374,10 @@ async def _settled(background: _Background) -> None:
     background.input.close()
     with anyio.move_on_after(process_tree.KILL_WAIT_SECONDS):
         await background.child.process.wait()
-    await to_thread.run_sync(
-        background.reader.join, process_tree.KILL_WAIT_SECONDS, limiter=anyio.CapacityLimiter(1)
-    )
+    if background.reader:
+        await to_thread.run_sync(
+            background.reader.join, process_tree.KILL_WAIT_SECONDS, limiter=anyio.CapacityLimiter(1)
+        )
 
 
 def _shell() -> tuple[str, str]:

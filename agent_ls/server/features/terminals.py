@@ -19,6 +19,7 @@ async def terminals(context: Context, params: wire.Terminals) -> wire.TerminalsR
                 pid=terminal.pid,
                 exit_code=terminal.exit_code,
                 started_ms=terminal.started_ms,
+                waiting=terminal.waiting,
             )
             for terminal in listed
         )
@@ -27,6 +28,17 @@ async def terminals(context: Context, params: wire.Terminals) -> wire.TerminalsR
 
 async def terminal_kill(context: Context, params: wire.TerminalKill) -> wire.Empty:
     await context.live(params.session_id).session.terminals.kill(params.terminal_id)
+    return wire.Empty()
+
+
+async def terminal_input(context: Context, params: wire.TerminalInput) -> wire.Empty:
+    await context.live(params.session_id).session.terminals.type(params.terminal_id, params.data)
+    return wire.Empty()
+
+
+async def terminal_resize(context: Context, params: wire.TerminalResize) -> wire.Empty:
+    terminals = context.live(params.session_id).session.terminals
+    await terminals.resize(params.terminal_id, params.columns, params.rows)
     return wire.Empty()
 
 
@@ -40,5 +52,7 @@ async def terminal_output(context: Context, params: wire.TerminalOutput) -> wire
 ROUTES = (
     route(wire.Terminals, terminals),
     route(wire.TerminalKill, terminal_kill),
+    route(wire.TerminalInput, terminal_input),
+    route(wire.TerminalResize, terminal_resize),
     route(wire.TerminalOutput, terminal_output),
 )

@@ -98,9 +98,11 @@ from agent_ls.server.protocol.sessions import (
 from agent_ls.server.protocol.terminals import (
     ClientAnswer as ClientAnswer,
     TerminalInfo as TerminalInfo,
+    TerminalInput as TerminalInput,
     TerminalKill as TerminalKill,
     TerminalOutput as TerminalOutput,
     TerminalOutputResult as TerminalOutputResult,
+    TerminalResize as TerminalResize,
     Terminals as Terminals,
     TerminalsResult as TerminalsResult,
 )

@@ -24,6 +24,7 @@ class TerminalInfo(Wire):
     pid: int | None
     exit_code: int | None
     started_ms: int
+    waiting: bool = False
 
 
 class TerminalsResult(Wire):
@@ -35,6 +36,27 @@ class TerminalKill(Params):
     session_id: str
     client_key: str = ""
     terminal_id: str
+
+
+class TerminalInput(Params):
+    """Types into the terminal of a command."""
+
+    method: ClassVar[str] = "agent/terminalInput"
+    session_id: str
+    client_key: str = ""
+    terminal_id: str
+    data: str
+
+
+class TerminalResize(Params):
+    """The size of what shows a command's output; a terminal of the editor's own knows its size itself."""
+
+    method: ClassVar[str] = "agent/terminalResize"
+    session_id: str
+    client_key: str = ""
+    terminal_id: str
+    columns: int = Field(ge=1, le=10_000)
+    rows: int = Field(ge=1, le=10_000)
 
 
 class TerminalOutput(Params):
@@ -57,8 +79,10 @@ class ClientAnswer(Params):
     """Answers a `client_request`: an event that is not recorded, sent to one client, answered once.
 
     Its data: `{requestId, clientId, what, params, deadlineMs}`. Asked are `save {documents: [{uri, version}]}`
-    (each only while it has that version; result `{saved: [uri], failed: [{uri, reason}]}`) and
-    `checkTime {uris}` (reload these files where they are shown; result `{}`).
+    (each only while it has that version; result `{saved: [uri], failed: [{uri, reason}]}`),
+    `checkTime {uris}` (reload these files where they are shown; result `{}`),
+    `terminalOpen {terminalId, argv, cwd, title}` (open a terminal that runs `argv` as given, without taking the focus;
+    result `{}`) and `terminalRuns {terminalId, callId}` (the command of this call runs there now; result `{}`).
     """
 
     method: ClassVar[str] = "agent/clientAnswer"

@@ -2,6 +2,7 @@
 local client = require("agent_ls.client")
 local files = require("agent_ls.files")
 local protocol = require("agent_ls.protocol")
+local relay = require("agent_ls.relay")
 
 local api = vim.api
 
@@ -58,7 +59,8 @@ local function check_time(params)
 end
 
 ---@type table<string, agent_ls.Answerer>
-local answerers = { save = save, checkTime = check_time }
+local answerers =
+  { save = save, checkTime = check_time, terminalOpen = relay.open, terminalRuns = relay.runs }
 
 ---@param event agent_ls.Event of kind client_request
 function M.answer(event)

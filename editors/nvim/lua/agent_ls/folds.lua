@@ -358,7 +358,20 @@ function fold.terminal_open(s, data)
   end
 end
 
+function fold.terminal_waiting(s, data)
+  local terminal = s.terminals[data.terminalId]
+  if terminal then
+    terminal.waiting = data.waiting or nil
+    local item = s.calls[terminal.call_id]
+    if item then
+      item.waiting = terminal.waiting
+      touch(s, item)
+    end
+  end
+end
+
 function fold.terminal_exit(s, data)
+  fold.terminal_waiting(s, { terminalId = data.terminalId, waiting = false })
   local terminal = s.terminals[data.terminalId]
   if terminal then
     terminal.running, terminal.exit_code = false, data.exitCode

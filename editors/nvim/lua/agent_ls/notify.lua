@@ -20,6 +20,9 @@ local WORDS = {
   approval_requested = function(data)
     return ("asks: %s  (:AgentLs)"):format(data.summary), vim.log.levels.WARN
   end,
+  terminal_waiting = function(data)
+    return data.waiting and "a command waits for your input  (:AgentLs terminal)" or nil, vim.log.levels.WARN
+  end,
   processing_end = function(data)
     return data.reason == "completed" and "done"
       or data.reason == "interrupted" and "stopped"
@@ -35,9 +38,13 @@ local function on_change(change)
   if not words or not config.options.notify then
     return
   end
+  local said, level = words(event.data)
+  if not said then
+    return
+  end
   ring()
   if not view.is_open() or change.session_id ~= session.current_id() then
-    log.notify(words(event.data))
+    log.notify(said, level)
   end
 end
 

@@ -43,14 +43,14 @@ M.method = {
   client_answer = "agent/clientAnswer",
 }
 
----What this client can do (PROTOCOL, Rules). `terminal`: we show output, we do not run commands for the server.
+---What this client can do (PROTOCOL, Rules).
 function M.abilities()
   return {
     version = M.VERSION,
     events = true,
     review = true,
     approvals = true,
-    terminal = false,
+    terminal = true,
     save = true,
     diagnostics = true,
   }

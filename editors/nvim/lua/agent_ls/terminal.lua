@@ -1,12 +1,11 @@
--- Shows what commands print in terminal buffers, made when first looked at and fed from then on. It runs nothing.
+-- Shows what commands print: the terminal that one runs in, else a buffer that is made when first looked at and fed.
 local log = require("agent_ls.log")
+local relay = require("agent_ls.relay")
 local session = require("agent_ls.session")
 
 local api = vim.api
 
 local M = {}
-
-local HEIGHT = 14
 
 ---@class agent_ls.TerminalView
 ---@field bufnr integer
@@ -22,20 +21,6 @@ local function for_terminal(text) return (text:gsub("\r?\n", "\r\n")) end
 ---@param view agent_ls.TerminalView
 ---@param text string
 local function feed(view, text) pcall(api.nvim_chan_send, view.channel, for_terminal(text)) end
-
----@param bufnr integer
----@return integer win
-local function open_window(bufnr)
-  local own = vim.fn.win_findbuf(bufnr)[1]
-  if own then
-    api.nvim_set_current_win(own)
-    return own
-  end
-  local win = api.nvim_open_win(bufnr, true, { split = "below", win = -1, height = HEIGHT })
-  vim.wo[win][0].number, vim.wo[win][0].relativenumber, vim.wo[win][0].signcolumn = false, false, "no"
-  vim.wo[win][0].winfixheight = true
-  return win
-end
 
 ---@param item agent_ls.Item
 ---@return string
@@ -53,7 +38,7 @@ end
 local function make(item)
   local bufnr = api.nvim_create_buf(false, true)
   vim.bo[bufnr].bufhidden = "hide"
-  open_window(bufnr)
+  relay.open_window(bufnr)
   -- After its window: the emulator takes the window's size, so that what it is fed now wraps where it should.
   local view = { bufnr = bufnr, channel = api.nvim_open_term(bufnr, {}), fed = item.part.length }
   pcall(api.nvim_buf_set_name, bufnr, ("agent-ls://terminal/%s"):format(item.id))
@@ -61,12 +46,6 @@ local function make(item)
   local terminal = session.snapshot().terminals[item.terminal_id]
   local title = terminal and terminal.title or item.summary
   feed(view, "\27[1m$ " .. title .. "\27[0m\n" .. table.concat(item.part.lines, "\n") .. ending(item))
-  vim.keymap.set(
-    "n",
-    "q",
-    function() api.nvim_win_close(0, false) end,
-    { buffer = bufnr, nowait = true, desc = "agent-ls: close" }
-  )
   return view
 end
 
@@ -84,18 +63,23 @@ function M.show_call(call_id)
   if not item then
     return log.notify("No command has run yet.")
   end
+  local terminal = session.snapshot().terminals[item.terminal_id]
+  if relay.show(item.id, terminal and terminal.waiting) then
+    return
+  end
   local view = views[item.id]
   if view and api.nvim_buf_is_valid(view.bufnr) then
-    open_window(view.bufnr)
+    relay.open_window(view.bufnr)
   else
     make(item)
   end
 end
 
----@param terminal {id: string, title: string, call_id: string?, running: boolean, exit_code: integer?, background: boolean}
+---@param terminal {id: string, title: string, call_id: string?, running: boolean, exit_code: integer?, background: boolean, waiting: boolean?}
 ---@return string
 local function label(terminal)
-  local state = terminal.running and "running"
+  local state = terminal.waiting and "waits for input"
+    or terminal.running and "running"
     or terminal.exit_code and "exit " .. terminal.exit_code
     or "ended"
   return ("%s  [%s%s]"):format(terminal.title, terminal.background and "background, " or "", state)
@@ -113,7 +97,9 @@ local function merge(listed)
       id = info.terminalId,
       title = info.command,
       background = true,
+      call_id = info.callId,
       running = info.exitCode == nil,
+      waiting = info.waiting,
       exit_code = info.exitCode,
     }
   end, listed)
@@ -131,13 +117,16 @@ local function chosen(terminal)
   if not terminal.background then
     return M.show_call(terminal.call_id)
   end
+  local is_shown = relay.buffer_of(terminal.call_id or "") ~= nil
   if not terminal.running then
-    return log.notify(("%s has ended"):format(terminal.title))
+    return not (is_shown and relay.show(terminal.call_id)) and log.notify(("%s has ended"):format(terminal.title))
   end
-  local actions = { "Leave it running", "End it" }
+  local actions = { "Leave it running", "End it", is_shown and "Show its terminal" or nil }
   vim.ui.select(actions, { prompt = terminal.title }, function(action)
     if action == actions[2] then
       session.kill(terminal.id)
+    elseif action and action == actions[3] then
+      relay.show(terminal.call_id, terminal.waiting)
     end
   end)
 end

@@ -84,6 +84,7 @@
 ---@field result table? tool: the data of tool_call_end
 ---@field terminal_id string? tool
 ---@field background boolean? tool
+---@field waiting boolean? tool: its command waits for the user to type in its terminal
 ---@field path string? file
 ---@field uri string? file
 ---@field action "create"|"modify"|"delete"|nil file

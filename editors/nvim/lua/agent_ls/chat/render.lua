@@ -219,6 +219,9 @@ function by_kind.tool(item, ctx, out)
   end
   out:add(chunks)
   draw_outcome(item, ctx, out)
+  if item.waiting then
+    out:add({ { "  waits for your input  (:AgentLs terminal)", "AgentLsWarn" } })
+  end
   if M.is_expanded(item, ctx) then
     tool_details(item, out)
   elseif item.status == "running" then

@@ -1,0 +1,250 @@
+"""Our side of one relay (agent_ls/relay): the commands that it runs, one at a time.
+
+A thread reads what the relay says, and all that is done about it is done on the event loop: the relay outlives the call
+that started a command in it, and belongs to no task. While the loop is busy the relay, and its command, wait.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import anyio
+import anyio.from_thread
+import anyio.lowlevel
+import anyio.to_thread
+
+from agent_ls.environments.errors import ProcessStartError
+from agent_ls.relay.frames import (
+    CLOSED,
+    EXIT,
+    FAILED,
+    INPUT,
+    OUTPUT,
+    RUN,
+    SIZE,
+    STARTED,
+    WAITS,
+    Frames,
+    frame,
+    words,
+    words_frame,
+)
+
+CHUNK_BYTES = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How a command is started, by whatever starts it. `mark` is what all that it starts carries in its environment."""
+
+    command: str
+    argv: Sequence[str]
+    folder: str
+    environ: Mapping[str, str]
+    mark: str
+
+
+class TerminalDecoder:
+    """Bytes of a terminal as the program printed them: it was the terminal that made CR LF of its LF."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._held = b""
+
+    def decode(self, data: bytes, *, final: bool = False) -> str:
+        data = self._held + data
+        self._held = b"\r" if data.endswith(b"\r") and not final else b""
+        return self._decoder.decode(data[: len(data) - len(self._held)].replace(b"\r\n", b"\n"), final)
+
+
+@dataclass(eq=False, slots=True)
+class RelayedProcess:
+    """A command in a terminal. `returncode` None: it runs, or nobody can say how it ended (`is_lost`).
+
+    `is_held`: at its end something else had the terminal open. `changed` is set, and made anew, whenever one of these
+    or `is_waiting` changes.
+    """
+
+    link: RelayLink
+    on_output: Callable[[str], None]
+    on_waiting: Callable[[bool], None]
+    pid: int = 0
+    returncode: int | None = None
+    is_held: bool = False
+    is_waiting: bool = False
+    is_closed: bool = False
+    is_lost: bool = False
+    failure: str = ""
+    changed: anyio.Event = field(default_factory=anyio.Event)
+    _decoder: TerminalDecoder = field(default_factory=TerminalDecoder)
+
+    @property
+    def is_over(self) -> bool:
+        return self.returncode is not None or self.is_lost
+
+    async def wait(self) -> int:
+        """The exit code; that of KILL when nobody can say."""
+        while not self.is_over:
+            await self.changed.wait()
+        return -signal.SIGKILL if self.returncode is None else self.returncode
+
+    async def write(self, data: str) -> None:
+        await self.link.send(self, frame(INPUT, data.encode("utf-8", "surrogateescape")))
+
+    async def resize(self, columns: int, rows: int) -> None:
+        await self.link.send(self, words_frame(SIZE, rows, columns))
+
+    # -- what the link tells
+
+    def take(self, kind: bytes, payload: bytes) -> None:
+        if kind == OUTPUT:
+            self._print(self._decoder.decode(payload))
+            return
+        said = words(payload)
+        if kind == STARTED:
+            self.pid = int(said[0])
+        elif kind == FAILED:
+            self.failure = said[1]
+        elif kind == WAITS:
+            self.is_waiting = said[0] == "1"
+            self.on_waiting(self.is_waiting)
+        elif kind == CLOSED:
+            self.is_closed = True
+        elif kind == EXIT:
+            self._print(self._decoder.decode(b"", final=True))
+            self.returncode, self.is_held = int(said[0]), said[1] == "1"
+        self.tell_change()
+
+    def lose(self) -> None:
+        """The terminal is gone before the command said that it ended."""
+        if not self.is_over:
+            self.is_lost = True
+            self._print(self._decoder.decode(b"", final=True))
+            self.tell_change()
+
+    def tell_change(self) -> None:
+        self.changed.set()
+        self.changed = anyio.Event()
+
+    def _print(self, text: str) -> None:
+        if text:
+            self.on_output(text)
+
+
+class RelayLink:
+    """`terminal_id` is what the editor calls its terminal."""
+
+    def __init__(self, connection: socket.socket, frames: Frames, terminal_id: str) -> None:
+        self.terminal_id = terminal_id
+        self._connection = connection
+        self._frames = frames
+        self._current: RelayedProcess | None = None
+        self._is_open = True
+        self._is_reserved = False
+        self._loop = anyio.lowlevel.current_token()
+        connection.setblocking(True)
+        self._reader = threading.Thread(target=self._read, daemon=True, name="agent-ls-relay")
+        self._reader.start()
+
+    @property
+    def is_gone(self) -> bool:
+        return not self._is_open
+
+    @property
+    def is_idle(self) -> bool:
+        return self._is_open and self._current is None and not self._is_reserved
+
+    def reserve(self) -> None:
+        """For the command that is started next."""
+        self._is_reserved = True
+
+    def release(self) -> None:
+        """The command that it was reserved for is not started after all."""
+        self._is_reserved = False
+
+    async def start(
+        self, launch: Launch, on_output: Callable[[str], None], on_waiting: Callable[[bool], None]
+    ) -> RelayedProcess:
+        """
+        Raises:
+            ProcessStartError.
+        """
+        self.release()
+        process = self._current = RelayedProcess(self, on_output, on_waiting)
+        variables = (f"{name}={value}" for name, value in launch.environ.items())
+        count = str(len(launch.argv))
+        said = (launch.folder, launch.command, count, *launch.argv, *variables)
+        with anyio.CancelScope(shield=True):  # a cancelled start would leave a process that nobody knows
+            await self.send(process, words_frame(RUN, *said))
+            while not (process.pid or process.failure or process.is_lost):
+                await process.changed.wait()
+        if process.pid:
+            return process
+        self._current = None
+        reason = process.failure or "its terminal was closed"
+        raise ProcessStartError(f"The command could not be started: {reason}.")
+
+    async def send(self, process: RelayedProcess, data: bytes) -> None:
+        """To the command that runs; nothing once it has ended."""
+        if self._is_open and self._current is process:
+            with suppress(OSError):
+                await anyio.to_thread.run_sync(
+                    self._connection.sendall, data, limiter=anyio.CapacityLimiter(1), abandon_on_cancel=True
+                )
+
+    def close(self) -> None:
+        """The relay ends, and with it what it runs."""
+        if self._is_open:
+            self._is_open = False
+            with suppress(OSError):
+                self._connection.shutdown(socket.SHUT_RDWR)
+
+    async def closed(self) -> None:
+        """Returns when nothing of the connection is left."""
+        self.close()
+        await anyio.to_thread.run_sync(self._reader.join, limiter=anyio.CapacityLimiter(1))
+
+    def _read(self) -> None:
+        try:
+            while data := self._connection.recv(CHUNK_BYTES):
+                if found := self._frames.feed(data):
+                    anyio.from_thread.run_sync(self._take, found, token=self._loop)
+        except (OSError, ValueError, RuntimeError):
+            pass  # reset, no relay of ours, or a loop that has ended
+        finally:
+            self._connection.close()
+            with suppress(RuntimeError):
+                anyio.from_thread.run_sync(self._lost, token=self._loop)
+
+    def _take(self, found: Sequence[tuple[bytes, bytes]]) -> None:
+        for kind, payload in found:
+            if process := self._current:
+                if kind == EXIT:
+                    self._current = None
+                process.take(kind, payload)
+
+    def _lost(self) -> None:
+        self._is_open = False
+        if process := self._current:
+            self._current = None
+            process.lose()
+
+
+def is_of_our_user(connection: socket.socket, pid: int) -> bool:
+    """Whether the other side is the process that it says, of this user, seen as we see processes.
+
+    A terminal in another container has pids of its own: what runs there could not be ended from here.
+    """
+    option = getattr(socket, "SO_PEERCRED", None)
+    if option is None:  # another system: the folder of the socket is this user's alone
+        return True
+    data = connection.getsockopt(socket.SOL_SOCKET, option, 12)
+    peer, user, _ = (int.from_bytes(data[at : at + 4], "little", signed=True) for at in (0, 4, 8))
+    return (peer, user) == (pid, os.getuid())

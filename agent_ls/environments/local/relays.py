@@ -1,0 +1,154 @@
+"""The terminals of one environment: opened when a command needs one, kept for the commands that come after it.
+
+For each a socket is made in a folder of its own that only this user may enter; the relay is told of it by a file that
+it removes. Once it has called, or has not in time, socket, file and folder are gone.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import socket
+import sys
+import tempfile
+import uuid
+from contextlib import suppress
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.environments.local.relay_link import RelayLink, is_of_our_user
+from agent_ls.environments.terminal_host import NewTerminal, TerminalHost
+from agent_ls.relay.frames import HELLO, Frames, words
+
+CONNECT_SECONDS = 3.0
+RETRY_SECONDS = 60.0
+"""After a terminal that did not come: commands are not to wait each time for an editor that opens none."""
+
+_START = Path(__file__).resolve().parents[2] / "relay" / "start.py"
+
+
+class Relays:
+    def __init__(self, host: TerminalHost, folder: str, title: str = "agent-ls") -> None:
+        self._host = host
+        self._folder = folder
+        self._title = title
+        self._links: list[RelayLink] = []
+        self._not_before = 0.0
+
+    async def take(self, call_id: str) -> RelayLink | None:
+        """A terminal in which nothing runs; None when there is none to be had."""
+        self._links = [link for link in self._links if not link.is_gone]
+        link = next((link for link in self._links if link.is_idle), None)
+        if link is None:
+            link = await self._opened()
+        if link is None:
+            return None
+        link.reserve()
+        self._host.runs_in(link.terminal_id, call_id)
+        return link
+
+    async def close(self) -> None:
+        links, self._links = self._links, []
+        for link in links:
+            link.close()
+        for link in links:
+            await link.closed()
+
+    async def _opened(self) -> RelayLink | None:
+        if not self._host.has_terminals or anyio.current_time() < self._not_before:
+            return None
+        meeting = await anyio.to_thread.run_sync(_Meeting)
+        try:
+            link = await self._met(meeting)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(meeting.end)
+        if link is None:
+            self._not_before = anyio.current_time() + RETRY_SECONDS
+        else:
+            self._links.append(link)
+        return link
+
+    async def _met(self, meeting: _Meeting) -> RelayLink | None:
+        terminal = NewTerminal(
+            f"t-{uuid.uuid4().hex[:12]}",
+            (sys.executable, "-I", "-S", str(_START), meeting.token_file),
+            self._folder,
+            self._title,
+        )
+        link: RelayLink | None = None
+
+        async def ask() -> None:
+            if not await self._host.open_terminal(terminal):
+                group.cancel_scope.cancel()
+
+        with anyio.move_on_after(CONNECT_SECONDS):
+            async with anyio.create_task_group() as group:
+                group.start_soon(ask)
+                link = await meeting.met(terminal.id)
+        return link
+
+
+class _Meeting:
+    """A socket that waits for one caller who knows the token."""
+
+    def __init__(self) -> None:
+        base = os.environ.get("XDG_RUNTIME_DIR")
+        self._folder = Path(
+            tempfile.mkdtemp(prefix="agent-ls-", dir=base if base and os.path.isdir(base) else None)
+        )
+        self._token = secrets.token_hex(32)
+        self._listener = socket.socket(socket.AF_UNIX)
+        try:
+            address = self._folder / "s"
+            self._listener.bind(str(address))
+            self._listener.listen(1)
+            self._listener.setblocking(False)
+            file = os.open(self.token_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with open(file, "w", encoding="utf-8") as writing:
+                writing.write(f"{address}\n{self._token}")
+        except OSError:
+            self.end()
+            raise
+
+    @property
+    def token_file(self) -> str:
+        return str(self._folder / "t")
+
+    def end(self) -> None:
+        self._listener.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    async def met(self, terminal_id: str) -> RelayLink:
+        """Callers who do not know the token are turned away."""
+        while True:
+            await anyio.wait_readable(self._listener)
+            with suppress(OSError):
+                connection, _ = self._listener.accept()
+                if frames := await self._known(connection):
+                    return RelayLink(connection, frames, terminal_id)
+                connection.close()
+
+    async def _known(self, connection: socket.socket) -> Frames | None:
+        connection.setblocking(False)
+        frames = Frames()
+        try:
+            found: list[tuple[bytes, bytes]] = []
+            while not found:
+                await anyio.wait_readable(connection)
+                data = connection.recv(4096)
+                if not data:
+                    return None
+                found = frames.feed(data)
+            kind, payload = found[0]
+            said = words(payload)
+            is_known = kind == HELLO and secrets.compare_digest(said[0].encode(), self._token.encode())
+            return frames if is_known and is_of_our_user(connection, int(said[1])) else None
+        except (OSError, ValueError, IndexError):
+            return None
+        except BaseException:
+            connection.close()
+            raise

@@ -1,0 +1,133 @@
+"""The editor's terminal as the relay has it: keys come from it, and what a command prints is shown there.
+
+It never holds a command up for long: a terminal that takes nothing for a second misses what is printed meanwhile.
+Without a terminal (the server keeps it to itself) nothing is shown and no key comes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import termios
+import time
+
+FULL_BYTES = 256 * 1024
+"""Held back, the command waits before it prints more; as long as the terminal takes some of it now and then."""
+
+STALLED_SECONDS = 1.0
+DEFAULT_SIZE = (24, 80)
+
+_ALTERNATE, _NORMAL = b"\x1b[?1049h", b"\x1b[?1049l"
+_CALM = b"\x1b[0m\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?1l\x1b>"
+_MISSED = b"\r\n\x1b[2m[some output is not shown here]\x1b[0m\r\n"
+
+
+class Screen:
+    def __init__(self) -> None:
+        self.is_open = os.isatty(0) and os.isatty(1)
+        self._before = None
+        self._held = bytearray()
+        self._taken_at = time.monotonic()
+        self._missed = False
+        self._is_alternate = False
+        if self.is_open:
+            self._before = termios.tcgetattr(0)
+            _set_raw(0)
+            os.set_blocking(1, False)
+
+    @property
+    def holds(self) -> bool:
+        return bool(self._held)
+
+    @property
+    def is_full(self) -> bool:
+        """True while a command that prints more had better wait."""
+        return len(self._held) >= FULL_BYTES and time.monotonic() - self._taken_at < STALLED_SECONDS
+
+    def size(self) -> tuple[int, int]:
+        """Rows and columns."""
+        if not self.is_open:
+            return DEFAULT_SIZE
+        try:
+            found = os.get_terminal_size(1)
+        except OSError:
+            return DEFAULT_SIZE
+        return (found.lines, found.columns) if found.lines and found.columns else DEFAULT_SIZE
+
+    def show(self, data: bytes) -> None:
+        if not self.is_open:
+            return
+        if len(self._held) >= 2 * FULL_BYTES:
+            self._missed = True
+            return
+        if not self._held:
+            self._taken_at = time.monotonic()
+        self._held += data
+        on, off = data.rfind(_ALTERNATE), data.rfind(_NORMAL)
+        if on != off:
+            self._is_alternate = on > off
+        self.flush()
+
+    def calm(self) -> None:
+        """Takes back what a program may have left: the other screen, a hidden cursor, the mouse, colours."""
+        self.show((_NORMAL if self._is_alternate else b"") + _CALM)
+        self._is_alternate = False
+
+    def flush(self) -> None:
+        try:
+            written = os.write(1, self._held) if self._held else 0
+        except BlockingIOError:
+            return
+        except OSError:
+            return self.close()
+        if written:
+            del self._held[:written]
+            self._taken_at = time.monotonic()
+        if self._missed and not self._held:
+            self._missed = False
+            self._held += _MISSED
+
+    def keys(self) -> bytes:
+        """b"" when the terminal is gone."""
+        try:
+            return os.read(0, 65536)
+        except OSError:
+            return b""
+
+    def close(self) -> None:
+        self.is_open = False
+        self._held.clear()
+
+    def restore(self) -> None:
+        if self.is_open and self._before is not None:
+            os.set_blocking(1, True)
+            try:
+                os.write(1, self._held)
+                termios.tcsetattr(0, termios.TCSANOW, self._before)
+            except (OSError, termios.error):
+                return
+
+
+def titled(command: str) -> bytes:
+    """The line above a command's output. Its words are a model's: they get no control over the terminal."""
+    lines = command.strip().splitlines() or [""]
+    shown = "".join(char if char.isprintable() else "\ufffd" for char in lines[0])
+    more = " …" if len(lines) > 1 else ""
+    return f"\x1b[1m$ {shown}{more}\x1b[0m\r\n".encode(sys.getfilesystemencoding(), "replace")
+
+
+def ended(code: int, seconds: float, *, open_line: bool) -> bytes:
+    how = f"ended by signal {-code}" if code < 0 else f"exit {code}"
+    line = "\r\n" if open_line else ""
+    return f"{line}\x1b[2m[{how}, {seconds:.1f} s]\x1b[0m\r\n".encode()
+
+
+def _set_raw(terminal: int) -> None:
+    """As tty.setraw: each key comes at once and as it is, also Ctrl+C."""
+    modes = termios.tcgetattr(terminal)
+    modes[0] &= ~(termios.BRKINT | termios.ICRNL | termios.INPCK | termios.ISTRIP | termios.IXON)
+    modes[1] &= ~termios.OPOST
+    modes[2] = (modes[2] & ~(termios.CSIZE | termios.PARENB)) | termios.CS8
+    modes[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG)
+    modes[6][termios.VMIN], modes[6][termios.VTIME] = 1, 0
+    termios.tcsetattr(terminal, termios.TCSAFLUSH, modes)

@@ -1,0 +1,130 @@
+-- Terminals of this editor in which the server runs its commands: opened hidden when it asks, shown when the user does.
+local api = vim.api
+
+local M = {}
+
+local HEIGHT = 14
+
+---@class agent_ls.HostTerminal
+---@field bufnr integer
+---@field calls string[] whose commands ran there, the newest last
+
+local terminals = {} ---@type table<string, agent_ls.HostTerminal> by the server's id
+local by_call = {} ---@type table<string, string>
+local count = 0
+
+---@param bufnr integer
+---@return integer win
+function M.open_window(bufnr)
+  local own = vim.fn.win_findbuf(bufnr)[1]
+  if own then
+    api.nvim_set_current_win(own)
+    return own
+  end
+  local sizes, windows = vim.fn.winrestcmd(), #api.nvim_tabpage_list_wins(0)
+  local win = api.nvim_open_win(bufnr, true, { split = "below", win = -1, height = HEIGHT })
+  -- Closed again, its lines would go to whatever stands above it, which may be the prompt.
+  api.nvim_create_autocmd("WinClosed", {
+    pattern = tostring(win),
+    once = true,
+    callback = function()
+      vim.schedule(function()
+        if #api.nvim_tabpage_list_wins(0) == windows then
+          vim.cmd(sizes)
+        end
+      end)
+    end,
+  })
+  vim.wo[win][0].number, vim.wo[win][0].relativenumber, vim.wo[win][0].signcolumn = false, false, "no"
+  vim.wo[win][0].winfixheight = true
+  vim.keymap.set(
+    "n",
+    "q",
+    function() api.nvim_win_close(0, false) end,
+    { buffer = bufnr, nowait = true, desc = "agent-ls: close" }
+  )
+  return win
+end
+
+---@param bufnr integer
+---@param params {argv: string[], cwd: string}
+---@return integer job
+local function start_hidden(bufnr, params)
+  -- The emulator takes the size of the window it starts in: one that nobody sees, as large as the one to come.
+  local win = api.nvim_open_win(bufnr, false, {
+    relative = "editor",
+    row = 0,
+    col = 0,
+    width = math.max(vim.o.columns, 20),
+    height = HEIGHT,
+    hide = true,
+    focusable = false,
+    noautocmd = true,
+  })
+  -- Many users go to Insert mode on TermOpen, which would be in the window that they are typing in.
+  local ignored = vim.o.eventignore
+  vim.o.eventignore = "all"
+  local ok, job = pcall(
+    api.nvim_win_call,
+    win,
+    function() return vim.fn.jobstart(params.argv, { term = true, cwd = params.cwd }) end
+  )
+  api.nvim_win_close(win, true)
+  vim.o.eventignore = ignored
+  if not ok or job <= 0 then
+    error(ok and "the terminal did not start" or job, 0)
+  end
+  return job
+end
+
+---Opens a terminal that runs what the server says. The focus stays where it is.
+---@param params {terminalId: string, argv: string[], cwd: string, title: string}
+function M.open(params)
+  local bufnr = api.nvim_create_buf(false, true)
+  vim.bo[bufnr].bufhidden = "hide"
+  local ok, why = pcall(start_hidden, bufnr, params)
+  if not ok then
+    api.nvim_buf_delete(bufnr, { force = true })
+    error(why, 0)
+  end
+  count = count + 1
+  pcall(api.nvim_buf_set_name, bufnr, ("agent-ls://commands/%d"):format(count))
+  terminals[params.terminalId] = { bufnr = bufnr, calls = {} }
+  return vim.empty_dict()
+end
+
+---@param params {terminalId: string, callId: string}
+function M.runs(params)
+  local terminal = terminals[params.terminalId]
+  if terminal then
+    table.insert(terminal.calls, params.callId)
+    by_call[params.callId] = params.terminalId
+  end
+  return vim.empty_dict()
+end
+
+---@param call_id string
+---@return integer? bufnr of the terminal that its command ran in, while there is one
+function M.buffer_of(call_id)
+  local terminal = terminals[by_call[call_id] or ""]
+  return terminal and api.nvim_buf_is_valid(terminal.bufnr) and terminal.bufnr or nil
+end
+
+---Shows the terminal that a call's command runs or ran in; ready to type into when the command waits for that.
+---@param call_id string
+---@param is_waiting boolean?
+---@return boolean is_shown
+function M.show(call_id, is_waiting)
+  local bufnr = M.buffer_of(call_id)
+  if not bufnr then
+    return false
+  end
+  local win = M.open_window(bufnr)
+  api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(bufnr), 0 })
+  if is_waiting then
+    vim.cmd.startinsert()
+  end
+  return true
+end
+
+return M

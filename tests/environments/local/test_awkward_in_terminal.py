@@ -1,0 +1,219 @@
+"""The awkward programs in a terminal of the editor: what they print, their code, and what a person types."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import pytest
+
+from agent_ls.environments.base import Attribution, CommandOptions, ExecResult
+from agent_ls.environments.local import LocalEnvironment
+from tests.environments.local.test_awkward_programs import prints
+from tests.support.environments import SHORT_GRACE_MS
+from tests.support.processes import LIMIT_SECONDS, new_token, processes_with
+from tests.support.terminal_host import FakeTerminalHost, Watch
+
+pytestmark = pytest.mark.req("H5", "T5", "X2")
+
+LONG_MS = 60_000
+SHORT_MS = 1_000
+PYTHON = sys.executable
+CALL = Attribution("s", "t", "c1")
+
+
+@pytest.fixture
+def host() -> FakeTerminalHost:
+    return FakeTerminalHost()
+
+
+@pytest.fixture
+async def env(tmp_path: Path, host: FakeTerminalHost) -> AsyncIterator[LocalEnvironment]:
+    environment = LocalEnvironment(
+        str(tmp_path),
+        terminate_grace_ms=SHORT_GRACE_MS,
+        environ={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "ADA_API_KEY": "secret"},
+        terminals=host,
+    )
+    await environment.initialize()
+    try:
+        yield environment
+    finally:
+        await environment.cleanup()
+        for terminal in host.terminals:
+            assert terminal.process.wait(LIMIT_SECONDS) == 0, "the relay ends with its server"
+        host.end()
+
+
+def options(watch: Watch | None = None, timeout_ms: int = LONG_MS) -> CommandOptions:
+    return CommandOptions(timeout_ms, attribution=CALL, terminal=watch)
+
+
+@dataclass(frozen=True)
+class Program:
+    """`keys` are typed one after the other, each when the command waits for them."""
+
+    name: str
+    command: str
+    says: Callable[[ExecResult], bool]
+    code: int = 0
+    keys: tuple[str, ...] = ()
+
+
+def lines(count: int) -> str:
+    return "".join(f"{number}\n" for number in range(1, count + 1))
+
+
+PROGRAMS = [
+    Program(
+        "password prompt",
+        "read -rsp 'Password: ' word </dev/tty; echo; echo ${#word}",
+        prints("Password: \n7\n"),
+        keys=("hunter2\r",),
+    ),
+    Program(
+        "prompt on its input",
+        "read -rp 'Go on? ' word; echo \"[$word]\"",
+        prints("Go on? yes\n[yes]\n"),
+        keys=("yes\r",),
+    ),
+    Program(
+        "REPL",
+        f"TERM=dumb {PYTHON} -q",
+        lambda r: "42\n" in r.output and ">>> " in r.output,
+        keys=("6*7\r", "\x04"),
+    ),
+    Program(
+        "REPL that insists",
+        f"TERM=dumb {PYTHON} -i -q -c 'print(6*7)'",
+        lambda r: r.output.startswith("42\n"),
+        keys=("\x04",),
+    ),
+    Program("pager", "seq 60 | more", lambda r: "1\n2\n" in r.output and "60" not in r.output, keys=("q",)),
+    Program("pager of git's", "seq 60 | ${GIT_PAGER:-less}", prints(lines(60))),
+    Program(
+        "progress bar",
+        "for n in 1 2 3; do printf '%s0%%\\r' $n; done; echo done",
+        prints("10%\r20%\r30%\rdone\n"),
+    ),
+    Program("200,000 lines", "seq 200000", prints(lines(200_000))),
+    Program("binary output", "printf '\\000\\001\\377\\n'", prints("\0\1\ufffd\n")),
+    Program("invalid UTF-8", "printf 'gr\\374\\303\\274n'", prints("gr\ufffdün")),
+    Program("line ends of both kinds", "printf 'a\\r\\nb\\n\\r'", prints("a\r\nb\n\r")),
+    Program(
+        "alternate screen", "printf '\\033[?1049hfull\\033[?1049l'", prints("\x1b[?1049hfull\x1b[?1049l")
+    ),
+    Program("writer that goes on", "(sleep 600; echo late) & echo now", prints("now\n")),
+    Program("input that is read to its end", "cat; echo end", prints("a\na\nend\n"), keys=("a\r", "\x04")),
+    Program("slow drip", "for n in 1 2 3 4; do printf $n; sleep 0.05; done", prints("1234")),
+    Program("end by a signal", "kill -SEGV $$", prints(""), -11),
+    Program("killed in a pipe", "sh -c 'kill -KILL $$'; echo $?", lambda r: r.output.endswith("137\n")),
+    Program("one huge line", "head -c 3000000 /dev/zero | tr '\\0' x", prints("x" * 3_000_000)),
+    Program(
+        "dump of the environment",
+        "env",
+        lambda r: "HOME=" in r.output and "secret" not in r.output and "of-the-editor" not in r.output,
+    ),
+    Program("cwd removed", "mkdir d && cd d && rmdir ../d && echo still here", prints("still here\n")),
+    Program("both streams and a code", "echo out; echo err >&2; exit 3", prints("out\nerr\n"), 3),
+    Program("no such program", "no-such-program-here", lambda r: "not found" in r.output, 127),
+    Program("output closed", "exec >&- 2>&-; exit 5", prints(""), 5),
+    Program("everything closed", "exec <&- >&- 2>&-; sleep 0.4; exit 6", prints(""), 6),
+    Program(
+        "daemon",
+        f"{PYTHON} -c 'import os; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0); "
+        'os.execlp("sleep", "sleep", "600")\' >/dev/null 2>&1 </dev/null; echo started',
+        prints("started\n"),
+    ),
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+async def test_an_awkward_program_in_a_terminal_gives_its_output_and_its_code(
+    program: Program, env: LocalEnvironment, host: FakeTerminalHost
+) -> None:
+    pieces: list[str] = []
+    watch = Watch()
+
+    async def type_keys() -> None:
+        for keys in program.keys:
+            await watch.until_waits()
+            host.terminals[0].type(keys)
+            await watch.until_goes_on()
+
+    with anyio.fail_after(LIMIT_SECONDS):
+        async with anyio.create_task_group() as group:
+            group.start_soon(type_keys)
+            result = await env.exec_command(
+                program.command, options(watch), lambda stream, text: pieces.append(text)
+            )
+
+    assert program.says(result), (result.output[:500], result.note)
+    assert (result.exit_code, result.timed_out) == (program.code, False)
+    assert "".join(pieces) == result.output
+
+
+async def test_a_key_that_interrupts_reaches_the_command_and_not_the_relay(
+    env: LocalEnvironment, host: FakeTerminalHost
+) -> None:
+    async def interrupt() -> None:
+        while not host.terminals:
+            await anyio.lowlevel.checkpoint()
+        await host.terminals[0].until("\nbegun\n")
+        host.terminals[0].type("\x03")
+
+    with anyio.fail_after(LIMIT_SECONDS):
+        async with anyio.create_task_group() as group:
+            group.start_soon(interrupt)
+            result = await env.exec_command("echo begun; exec sleep 600", options())
+
+    assert (result.output, result.exit_code) == ("begun\n^C", -2)
+    assert (await env.exec_command("echo again", options())).output == "again\n"
+
+
+async def test_a_program_in_a_terminal_that_ignores_the_polite_end_is_ended_at_the_limit(
+    env: LocalEnvironment,
+) -> None:
+    token = new_token()
+    command = f"trap '' TERM INT HUP; echo ready; : {token}; sleep 600; sleep 600"
+    result = await env.exec_command(command, options(timeout_ms=SHORT_MS))
+
+    assert result.timed_out and result.output == "ready\n"
+    assert not processes_with(token)
+
+
+async def test_a_server_in_a_terminal_is_read_while_it_runs_and_ended(
+    env: LocalEnvironment, host: FakeTerminalHost
+) -> None:
+    command = f"{PYTHON} -u -m http.server 0 --bind 127.0.0.1"
+    process = await env.start_process(command, options())
+    text, end = "", 0
+    with anyio.fail_after(LIMIT_SECONDS):
+        while "Serving HTTP" not in text:
+            more, end = await env.read_process(process.id, end)
+            text += more
+            await anyio.lowlevel.checkpoint()
+    await host.terminals[0].until("Serving HTTP")
+    (listed,) = await env.list_processes()
+
+    assert (listed.pid, listed.exit_code) == (process.pid, None) and process.pid > 0
+    assert (await env.exec_command("echo beside", options())).output == "beside\n"
+    assert len(host.terminals) == 2
+    assert (await env.kill_process(process.id)).exit_code == -15
+    assert (await env.wait_process(process.id)).exit_code == -15
+    assert (await env.exec_command("echo after", options())).output == "after\n"
+    assert len(host.terminals) == 2
+
+
+async def test_a_folder_with_a_name_in_other_letters_is_worked_in_by_a_terminal(
+    env: LocalEnvironment, tmp_path: Path
+) -> None:
+    folder = tmp_path / "größe 漢字 'quoted'"
+    folder.mkdir()
+    within = CommandOptions(LONG_MS, str(folder), attribution=CALL)
+    result = await env.exec_command("pwd; echo ü > ä", within)
+
+    assert result.output == f"{folder}\n" and (folder / "ä").read_text() == "ü\n"

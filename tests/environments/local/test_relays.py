@@ -1,0 +1,319 @@
+"""The terminals of an environment: one for what runs at a time, given up in good order, and never in the way (H5)."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import anyio
+import pytest
+
+from agent_ls.environments.base import Attribution, CommandOptions
+from agent_ls.environments.errors import PathNotFoundError, ProcessStartError
+from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.terminal_host import NewTerminal
+from agent_ls.relay.frames import HELLO, words_frame
+from tests.support.environments import SHORT_GRACE_MS
+from tests.support.processes import LIMIT_SECONDS, eventually, new_token, processes_with
+from tests.support.terminal_host import FakeTerminalHost, Watch
+
+pytestmark = pytest.mark.req("H5", "X5")
+
+LONG_MS = 60_000
+
+
+@pytest.fixture
+def host() -> FakeTerminalHost:
+    return FakeTerminalHost()
+
+
+@pytest.fixture
+async def env(tmp_path: Path, host: FakeTerminalHost) -> AsyncIterator[LocalEnvironment]:
+    environment = LocalEnvironment(
+        str(tmp_path),
+        terminate_grace_ms=SHORT_GRACE_MS,
+        environ={"PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(tmp_path)},
+        terminals=host,
+    )
+    await environment.initialize()
+    try:
+        yield environment
+    finally:
+        await environment.cleanup()
+        host.end()
+
+
+def call(call_id: str = "c1", watch: Watch | None = None, folder: str = "") -> CommandOptions:
+    return CommandOptions(LONG_MS, folder, attribution=Attribution("s", "t", call_id), terminal=watch)
+
+
+async def test_commands_one_after_the_other_share_a_terminal_and_each_has_its_lines(
+    env: LocalEnvironment, host: FakeTerminalHost
+) -> None:
+    await env.exec_command("echo one", call("c1"))
+    await env.exec_command("echo two; exit 4", call("c2"))
+    (terminal,) = host.terminals
+    await terminal.until("[exit 4")
+
+    assert host.runs == [(terminal.id, "c1"), (terminal.id, "c2")]
+    assert "$ echo one" in terminal.screen and "\ntwo\n" in terminal.screen and "[exit 0" in terminal.screen
+
+
+async def test_commands_at_the_same_time_have_terminals_of_their_own(
+    env: LocalEnvironment, host: FakeTerminalHost, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "f")
+    with anyio.fail_after(LIMIT_SECONDS):
+        async with anyio.create_task_group() as group:
+            group.start_soon(env.exec_command, "cat f", call("c1"))
+            group.start_soon(env.exec_command, "echo x > f", call("c2"))
+
+    assert len(host.terminals) == 2 and {call_id for _, call_id in host.runs} == {"c1", "c2"}
+
+
+async def test_a_command_of_no_call_is_shown_to_nobody(env: LocalEnvironment, host: FakeTerminalHost) -> None:
+    result = await env.exec_command("test -t 1 || echo pipes", CommandOptions(LONG_MS))
+
+    assert result.output == "pipes\n" and not host.asked
+
+
+async def test_an_editor_that_opens_none_is_not_asked_each_time_and_pipes_do(env: LocalEnvironment) -> None:
+    host = FakeTerminalHost(opens=False)
+    local = LocalEnvironment(env.working_directory(), terminals=host)
+    for _ in range(2):
+        result = await local.exec_command("test -t 1 || echo pipes", call())
+        assert result.output == "pipes\n"
+    await local.cleanup()
+
+    assert len(host.asked) == 1
+
+
+async def test_a_command_that_cannot_be_started_says_why_and_leaves_the_terminal_to_others(
+    env: LocalEnvironment, host: FakeTerminalHost, tmp_path: Path
+) -> None:
+    with pytest.raises(PathNotFoundError):
+        await env.exec_command("echo", call(folder=str(tmp_path / "none")))
+    with pytest.raises(ProcessStartError, match="Argument list too long"):
+        await env.exec_command("x" * 3_000_000, call())
+
+    assert (await env.exec_command("echo on", call())).output == "on\n"
+    assert len(host.terminals) == 1
+
+
+@pytest.mark.req("L16")
+async def test_a_terminal_that_the_user_closes_ends_its_command_and_the_next_gets_another(
+    env: LocalEnvironment, host: FakeTerminalHost
+) -> None:
+    token = new_token()
+
+    async def close() -> None:
+        await eventually(lambda: bool(host.terminals))
+        await host.terminals[0].until("\nbegun\n")
+        host.terminals[0].close()
+
+    with anyio.fail_after(LIMIT_SECONDS):
+        async with anyio.create_task_group() as group:
+            group.start_soon(close)
+            result = await env.exec_command(f"echo begun; : {token}; sleep 600; echo never", call())
+
+    assert result.output == "begun\n" and result.exit_code == -15 and not result.timed_out
+    assert "The user closed its terminal" in result.note
+    assert not processes_with(token)
+    assert host.terminals[0].process.wait(LIMIT_SECONDS) == 0
+    assert (await env.exec_command("echo on", call())).output == "on\n"
+    assert len(host.terminals) == 2
+
+
+@pytest.mark.req("L16")
+async def test_a_relay_that_is_killed_takes_its_command_along_and_the_call_has_a_result(
+    env: LocalEnvironment, host: FakeTerminalHost
+) -> None:
+    token = new_token()
+
+    async def kill() -> None:
+        await eventually(lambda: bool(host.terminals))
+        await host.terminals[0].until("\nbegun\n")
+        host.terminals[0].process.kill()
+
+    with anyio.fail_after(LIMIT_SECONDS):
+        async with anyio.create_task_group() as group:
+            group.start_soon(kill)
+            result = await env.exec_command(f"trap '' TERM; echo begun; : {token}; sleep 600", call())
+
+    assert (result.output, result.exit_code) == ("begun\n", -9) and "closed its terminal" in result.note
+    assert not processes_with(token)
+
+
+@pytest.mark.req("L6")
+async def test_a_cancelled_call_ends_its_command_and_keeps_the_terminal(
+    env: LocalEnvironment, host: FakeTerminalHost
+) -> None:
+    token = new_token()
+    with anyio.fail_after(LIMIT_SECONDS):
+        async with anyio.create_task_group() as group:
+            group.start_soon(env.exec_command, f"echo begun; : {token}; sleep 600; echo never", call())
+            await eventually(lambda: bool(host.terminals))
+            await host.terminals[0].until("\nbegun\n")
+            group.cancel_scope.cancel()
+
+    assert not processes_with(token)
+    assert (await env.exec_command("echo on", call())).output == "on\n"
+    assert len(host.terminals) == 1
+
+
+@pytest.mark.req("L16")
+async def test_what_runs_in_the_background_ends_with_its_terminal(
+    env: LocalEnvironment, host: FakeTerminalHost
+) -> None:
+    process = await env.start_process("echo begun; exec sleep 600", call())
+    await host.terminals[0].until("\nbegun\n")
+    host.terminals[0].close()
+    with anyio.fail_after(LIMIT_SECONDS):
+        assert (await env.wait_process(process.id)).exit_code == -15
+
+
+async def test_the_server_can_type_and_its_words_wait_for_nobody(
+    env: LocalEnvironment, host: FakeTerminalHost
+) -> None:
+    watch = Watch()
+
+    async def answer() -> None:
+        await watch.until_waits()
+        assert watch.terminal
+        await watch.terminal.write("ü\r")
+
+    with anyio.fail_after(LIMIT_SECONDS):
+        async with anyio.create_task_group() as group:
+            group.start_soon(answer)
+            result = await env.exec_command("read -rp 'name: ' name; echo $name", call(watch=watch))
+
+    assert result.output == "name: ü\nü\n"
+    assert watch.told == [True, False]
+    assert watch.terminal
+    await watch.terminal.write("to nobody")
+
+
+async def test_a_command_that_is_busy_or_sleeps_does_not_wait_for_anyone(env: LocalEnvironment) -> None:
+    watch = Watch()
+    await env.exec_command("printf 'no line end'; sleep 0.8; echo; sleep 0.8 | cat", call(watch=watch))
+
+    assert watch.told == []
+
+
+async def test_the_command_has_the_size_of_its_terminal_also_when_that_changes(
+    env: LocalEnvironment, host: FakeTerminalHost
+) -> None:
+    async def resize() -> None:
+        await eventually(lambda: bool(host.terminals))
+        await host.terminals[0].until("\nbegun\n")
+        host.terminals[0].resize(33, 101)
+
+    command = "trap 'stty size; exit' WINCH; echo begun; while :; do sleep 0.05; done"
+    with anyio.fail_after(LIMIT_SECONDS):
+        async with anyio.create_task_group() as group:
+            group.start_soon(resize)
+            result = await env.exec_command(command, call())
+
+    assert result.output == "begun\n33 101\n"
+
+
+async def test_a_command_gets_variables_of_its_own_and_none_of_the_editor(env: LocalEnvironment) -> None:
+    result = await env.exec_command(
+        "echo $TERM $PAGER; env | grep -c of-the-editor",
+        CommandOptions(LONG_MS, env_vars={"PAGER": "less"}, attribution=Attribution("s", "t", "c1")),
+    )
+
+    assert result.output == "xterm-256color less\n0\n"
+
+
+async def test_control_characters_of_a_command_line_do_nothing_in_the_terminal(
+    env: LocalEnvironment, host: FakeTerminalHost
+) -> None:
+    await env.exec_command("echo on # \x1b]0;title\x07\x1b[2J", call())
+    await host.terminals[0].until("[exit 0")
+
+    assert "\x1b]0;" not in host.terminals[0].screen and "\x1b[2J" not in host.terminals[0].screen
+
+
+class Nosy(FakeTerminalHost):
+    """Looks at what the relay would be given, and calls in its place with a token of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.modes: list[int] = []
+        self.turned_away: list[bytes] = []
+
+    async def open_terminal(self, terminal: NewTerminal) -> bool:
+        token_file = Path(terminal.argv[-1])
+        address, token = (await anyio.Path(token_file).read_text()).split("\n")
+        self.modes = [stat.S_IMODE(path.stat().st_mode) for path in (token_file.parent, token_file)]
+        assert token not in " ".join(terminal.argv)
+        for wrong in (words_frame(HELLO, "wrong", os.getpid()), words_frame(HELLO, token, 1), b"\xff" * 100):
+            with socket.socket(socket.AF_UNIX) as caller:
+                caller.settimeout(LIMIT_SECONDS)
+                await anyio.to_thread.run_sync(caller.connect, address)
+                caller.sendall(wrong)
+                self.turned_away.append(await anyio.to_thread.run_sync(caller.recv, 1))
+        opened = await super().open_terminal(terminal)
+        await eventually(lambda: not token_file.exists())
+        return opened
+
+
+async def test_only_who_has_the_token_and_its_own_pid_is_let_in_and_nothing_stays_on_disk(
+    tmp_path: Path,
+) -> None:
+    host = Nosy()
+    local = LocalEnvironment(str(tmp_path), terminals=host)
+    result = await local.exec_command("echo on", call())
+    meeting = Path(host.asked[0].argv[-1]).parent
+
+    assert result.output == "on\n"
+    assert host.turned_away == [b"", b"", b""] and host.modes == [0o700, 0o600]
+    assert not meeting.exists()
+    await local.cleanup()
+    host.end()
+
+
+async def test_a_relay_that_comes_too_late_says_so_and_ends(env: LocalEnvironment, tmp_path: Path) -> None:
+    host = FakeTerminalHost()
+    local = LocalEnvironment(str(tmp_path), terminals=host)
+    await local.exec_command("echo on", call())
+    (asked,) = host.asked
+    await host.open_terminal(asked)
+    await host.terminals[1].until("no longer waits")
+
+    assert host.terminals[1].process.wait(LIMIT_SECONDS) == 0
+    await local.cleanup()
+    host.end()
+
+
+async def test_descriptors_and_threads_are_given_back(tmp_path: Path) -> None:
+    host = FakeTerminalHost()
+
+    def count() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    before = count()
+    local = LocalEnvironment(str(tmp_path), terminals=host)
+    await local.exec_command("echo on", call())
+    await local.start_process("sleep 600", call())
+    await local.cleanup()
+    host.end()
+
+    await eventually(lambda: count() <= before)
+
+
+async def test_what_is_written_to_a_background_process_is_typed_into_its_terminal(
+    env: LocalEnvironment, host: FakeTerminalHost
+) -> None:
+    process = await env.start_process("read line; echo [$line]; cat; exit 7", call())
+    await env.write_process(process.id, "one\n")
+    await host.terminals[0].until("[one]")
+    await env.write_process(process.id, "two\n", close=True)
+    with anyio.fail_after(LIMIT_SECONDS):
+        assert (await env.wait_process(process.id)).exit_code == 7
+
+    assert (await env.read_process(process.id))[0] == "one\n[one]\ntwo\ntwo\n"

@@ -1,0 +1,124 @@
+"""An editor that has terminals: each is a real pseudo-terminal whose screen is read all the time."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import threading
+from contextlib import suppress
+
+from agent_ls.environments.base import CommandTerminal
+from agent_ls.environments.terminal_host import NewTerminal
+from tests.support.processes import eventually
+
+DEADLINE_S = 60.0
+
+
+class ShownTerminal:
+    def __init__(self, terminal: NewTerminal) -> None:
+        self.id = terminal.id
+        self.title = terminal.title
+        self.argv = terminal.argv
+        self._ours, theirs = pty.openpty()
+        self._screen = bytearray()
+        self.process = subprocess.Popen(
+            terminal.argv,
+            cwd=terminal.cwd,
+            # An editor's terminal has keys in its environment: they are not the command's.
+            env={**os.environ, "ADA_API_KEY": "of-the-editor", "EDITOR_SECRET": "of-the-editor"},
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        )
+        os.close(theirs)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    @property
+    def screen(self) -> str:
+        return bytes(self._screen).decode("utf-8", "replace").replace("\r\n", "\n")
+
+    async def until(self, text: str) -> None:
+        try:
+            await eventually(lambda: text in self.screen)
+        except TimeoutError:
+            raise AssertionError(f"not shown: {text!r}\n{self.screen}") from None
+
+    def type(self, keys: str) -> None:
+        os.write(self._ours, keys.encode())
+
+    def resize(self, rows: int, columns: int) -> None:
+        import fcntl
+        import struct
+        import termios
+
+        fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.process.send_signal(signal.SIGWINCH)
+
+    def close(self) -> None:
+        """As a user closes it: the program is hung up on."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGHUP)
+
+    def end(self) -> None:
+        with suppress(ProcessLookupError):
+            self.process.kill()
+        self.process.wait(DEADLINE_S)
+        self._reader.join(DEADLINE_S)
+        os.close(self._ours)
+
+    def _read(self) -> None:
+        with suppress(OSError):
+            while data := os.read(self._ours, 65536):
+                self._screen += data
+
+
+class FakeTerminalHost:
+    """`opens` False: it says that it has terminals, and opens none."""
+
+    def __init__(self, *, opens: bool = True) -> None:
+        self.opens = opens
+        self.asked: list[NewTerminal] = []
+        self.terminals: list[ShownTerminal] = []
+        self.runs: list[tuple[str, str]] = []
+
+    @property
+    def has_terminals(self) -> bool:
+        return True
+
+    async def open_terminal(self, terminal: NewTerminal) -> bool:
+        self.asked.append(terminal)
+        if self.opens:
+            self.terminals.append(ShownTerminal(terminal))
+        return self.opens
+
+    def runs_in(self, terminal_id: str, call_id: str) -> None:
+        self.runs.append((terminal_id, call_id))
+
+    def end(self) -> None:
+        for terminal in self.terminals:
+            terminal.end()
+
+
+class Watch:
+    """Who is told of a command's terminal."""
+
+    def __init__(self) -> None:
+        self.terminal: CommandTerminal | None = None
+        self.told: list[bool] = []
+
+    def opened(self, terminal: CommandTerminal) -> None:
+        self.terminal = terminal
+
+    def waits(self, waiting: bool) -> None:
+        self.told.append(waiting)
+
+    async def until_waits(self) -> None:
+        await eventually(lambda: bool(self.told) and self.told[-1])
+
+    async def until_goes_on(self) -> None:
+        """It has taken what was typed."""
+        await eventually(lambda: not self.told[-1])
