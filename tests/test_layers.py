@@ -65,7 +65,7 @@ BANNED_IN_NO_IO = {"asyncio", "httpx", "pygls", "lsprotocol", "subprocess", "soc
                    "pathlib", "io", "shutil", "tempfile", "threading"}  # fmt: skip
 # A third-party library that only some places may import.
 ONLY_IN = {
-    "httpx": ("llm.transport",),
+    "httpx": ("llm.transport", "app.web"),
     "pygls": ("server",),
     "lsprotocol": ("server",),
     "asyncio": ("server.server", "server.io"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from agent_ls.app.approver import PolicyApprover
 from agent_ls.app.bounds import PathBounds, places_of
@@ -43,6 +44,11 @@ from agent_ls.store.log import Header
 from agent_ls.store.rules import RuleStore
 from agent_ls.store.sessions import OpenSession
 
+if TYPE_CHECKING:
+    from agent_ls.app.recording.tape import Tape
+    from agent_ls.profiles.base import ProviderProfile
+    from agent_ls.tools.web_fetch import WebPages
+
 
 @dataclass(frozen=True, slots=True)
 class SessionChoice:
@@ -59,7 +65,7 @@ class SessionChoice:
 class Assembler:
     """`start` runs a short task beside the sessions; `audience` is a session that may still be told something.
 
-    `host` and `eyes` None: there is no editor. `environment` stands in place of this machine.
+    `host` and `eyes` None: there is no editor. `environment` stands in place of this machine, `pages` of the web.
     """
 
     models: Models
@@ -73,6 +79,7 @@ class Assembler:
     environment: ExecutionEnvironment | None
     review: ReviewDesk
     tapes: Tapes
+    pages: WebPages | None
     start: Callable[[Callable[[], Awaitable[None]]], None]
     audience: Callable[[str], LiveSession | None]
 
@@ -130,13 +137,14 @@ class Assembler:
             client = RecordingClient(client, tape)
             heard = partial(RecordingCommands, tape=tape)
             opened.recorder.also = tape.event
+        profiles = self._profiles(settings, client, tape)
         bounded = BoundedEnvironment(files, bounds)
         commands = command_files(listed, files, self.host) if listed else None
         environment = ReviewedEnvironment(bounded, self.review, stored, desk.is_reviewed_first, commands)
         facts = opened.stored.fold.config.get("environment") if opened.stored else None
         session = Session(
             session_id=SessionId(header.session_id),
-            profile=self.models.profile(choice.provider, choice.model),
+            profile=profiles(choice.provider, choice.model),
             environment=heard(environment),
             client=client,
             approver=desk,
@@ -155,14 +163,14 @@ class Assembler:
             ),
             before_end=self.review.flush,
             on_input=lambda text: live.name_after(text),
-            profile_for=self.models.profile,
+            profile_for=profiles,
             pinned=lambda: pinned_hunks(self.review.open_hunks(session_id=header.session_id), folder),
             surroundings=EditorSurroundings(self.eyes, folder) if self.eyes else None,
             reviews=ResumedReviews(self.review.proposals, desk, lambda: self.audience(header.session_id)),
         )
         live = LiveSession(
             session=session,
-            profiles=self.models.profile,
+            profiles=profiles,
             desk=desk,
             environment=environment,
             files=files,
@@ -171,6 +179,27 @@ class Assembler:
             title=opened.stored.title if opened.stored else header.title,
         )
         return live
+
+    def _profiles(
+        self, settings: Settings, client: ModelClient, tape: Tape | None
+    ) -> Callable[[str, str], ProviderProfile]:
+        """With the tools of the web that the settings allow; those of the host's own stand before them."""
+        if not (settings.web_fetch or settings.web_search):
+            return self.models.profile
+        from agent_ls.app.web.tools import with_web_tools  # seldom wanted, and with it an HTTP library
+
+        pages = self.pages
+        if settings.web_fetch and pages is None:
+            from agent_ls.app.web.pages import HttpPages
+
+            pages = HttpPages(self.secrets)
+        if tape and pages:
+            from agent_ls.app.recording.tape import RecordingPages
+
+            pages = RecordingPages(pages, tape)
+        return lambda provider, model: with_web_tools(
+            self.models.profile(provider, model), settings, client, pages
+        )
 
 
 def _config(settings: Settings, effort: str | None) -> SessionConfig:

@@ -165,6 +165,14 @@ class LiveSession:
         self.remember()
         return applies
 
+    def profile(self, provider: str, model: str) -> ProviderProfile:
+        """With all that is this session's own.
+
+        Raises:
+            BadChoiceError: no such provider.
+        """
+        return self._profiles(provider, model)
+
     def remember(self) -> None:
         """Puts the settings into the log, for a resume to find."""
         self.stored.remember(

@@ -17,12 +17,15 @@ from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.catalog import cost_usd, default_model, known_models, model_info
 from agent_ls.llm.client import build_client, reconnect, spoken_providers
 from agent_ls.llm.credentials import KEYLESS, Credentials, key_variable
+from agent_ls.llm.messages import JsonObject
+from agent_ls.llm.providers.options import string_list
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.profiles.create import ModelNeededError, UnknownProviderError, create_profile
-from agent_ls.profiles.family import ModelFacts
+from agent_ls.profiles.family import DEFAULT_OPTIONS, ModelFacts, ProfileOptions
 from agent_ls.tools.base import Tool
 
 WALKTHROUGH = "walkthrough"
+BETAS = "beta_headers"
 
 _PROVIDER_NAMES = {
     "anthropic": "Anthropic",
@@ -87,7 +90,9 @@ class ModelChoice:
 
 
 class Models:
-    """`adapters` are providers of the host's own, by name; they stand before those that have a key.
+    """`adapters` are providers of the host's own, by name; they stand before those that have a key. `options` hold for
+
+    each profile, with what the settings say of it.
 
     `child_environ` is what commands inherit: this process's variables but those that hold a key (X5).
     """
@@ -99,8 +104,10 @@ class Models:
         adapters: Mapping[str, ProviderAdapter],
         state_dir: Path | None = None,
         tools: Sequence[Tool[Any]] = (),
+        options: ProfileOptions = DEFAULT_OPTIONS,
     ) -> None:
         self.settings = settings
+        self._options = options
         self._credentials = credentials
         self._own = adapters
         self._tools = tools
@@ -108,6 +115,7 @@ class Models:
         self._state_dir = state_dir
         self._chosen = remembered(state_dir)
         self._told: dict[tuple[str, str], int] = {}
+        self._provider_options = {name: entry.options for name, entry in settings.providers.items()}
         self._sizes = {name: entry.context_tokens for name, entry in settings.providers.items()}
         self.client = build_client(credentials, self._endpoints, adapters)
         self.child_environ = without_secrets(os.environ, credentials.known_secrets())
@@ -134,9 +142,13 @@ class Models:
         Raises:
             BadChoiceError
         """
-        profile, chosen = make_profile(provider, model), self._chosen
+        options = replace(
+            self._options, native_names=self._options.native_names or self.settings.native_tool_names
+        )
+        profile, chosen = make_profile(provider, model, options), self._chosen
         for tool in self._tools:
             profile.registry.register(tool)
+        profile = _with_options(profile, self._provider_options.get(provider, {}))
         told = chosen.context_tokens if (provider, model) == (chosen.provider, chosen.model) else 0
         size = self._sizes.get(provider) or told
         return replace(profile, context_window_tokens=size) if size else profile
@@ -233,6 +245,19 @@ class Models:
         return self.choose(provider, None)[1] or default_model(provider)
 
 
+def _with_options(profile: ProviderProfile, options: JsonObject) -> ProviderProfile:
+    """Beta headers are added to those that the model needs, all else stands in place of what the family has."""
+    if not options:
+        return profile
+    known = profile.provider_options.get(profile.id, {})
+    added = (
+        {BETAS: [*string_list(known.get(BETAS)), *string_list(options[BETAS])]} if BETAS in options else {}
+    )
+    return replace(
+        profile, provider_options={**profile.provider_options, profile.id: {**known, **options, **added}}
+    )
+
+
 def _choice(provider: str, model: str, default: str) -> ModelChoice:
     info = model_info(provider, model)
     return ModelChoice(
@@ -249,7 +274,7 @@ def _choice(provider: str, model: str, default: str) -> ModelChoice:
     )
 
 
-def make_profile(provider: str, model: str) -> ProviderProfile:
+def make_profile(provider: str, model: str, options: ProfileOptions = DEFAULT_OPTIONS) -> ProviderProfile:
     """`model` "" is the provider's default.
 
     Raises:
@@ -257,11 +282,11 @@ def make_profile(provider: str, model: str) -> ProviderProfile:
     """
     try:
         if provider == WALKTHROUGH:
-            return create_profile(provider)
+            return create_profile(provider, options=options)
         name = model or default_model(provider)
         info = model_info(provider, name)
         facts = ModelFacts(info.display_name, info.context_window_tokens, info.knowledge_cutoff)
-        profile = create_profile(provider, name, facts=facts)
+        profile = create_profile(provider, name, facts=facts, options=options)
     except UnknownProviderError as error:
         raise BadChoiceError(str(error), "choose one of those named") from None
     except ModelNeededError as error:

@@ -7,7 +7,7 @@ from copy import deepcopy
 from difflib import get_close_matches
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from pydantic.alias_generators import to_camel
 
 from agent_ls.environments.local.environ import EnvRules
@@ -23,7 +23,8 @@ class ProviderSettings(_Section):
     """One provider: `baseUrl` and extra `headers` for proxies, `caFile` for a private certificate authority.
 
     `contextTokens` 0 is what is known of the model. `toolCalls` "text" is the text protocol for models that cannot call
-    tools. Times are milliseconds; `totalTimeoutMs` 0 limits: none.
+    tools. `options` are the provider's own (U13), over those of the family. Times are milliseconds; `totalTimeoutMs` 0
+    limits: none.
     """
 
     base_url: str = ""
@@ -31,6 +32,7 @@ class ProviderSettings(_Section):
     ca_file: str = ""
     context_tokens: int = Field(default=0, ge=0)
     tool_calls: Literal["native", "text"] = "native"
+    options: dict[str, JsonValue] = Field(default_factory=dict)
     connect_timeout_ms: int = Field(default=10_000, ge=1)
     silence_timeout_ms: int = Field(default=300_000, ge=1)
     total_timeout_ms: int = Field(default=0, ge=0)
@@ -128,6 +130,9 @@ class Settings(_Section):
     providers: dict[str, ProviderSettings] = Field(default_factory=dict)
     record: bool = False
     log_level: Literal["error", "warning", "info", "debug"] = "info"
+    native_tool_names: bool = False
+    web_fetch: bool = False
+    web_search: bool = False
     diagnostics_wait_ms: int = Field(default=1_500, ge=0, le=60_000)
     walkthrough_pause_ms: int = Field(default=25, ge=0, le=1000)
 

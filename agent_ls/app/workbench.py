@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import anyio
 import anyio.to_thread
@@ -52,6 +52,7 @@ from agent_ls.loop.events import Warning
 from agent_ls.loop.ids import SessionId, new_id
 from agent_ls.loop.titles import plain
 from agent_ls.policy.situation import Mode, ReviewSetting
+from agent_ls.profiles.family import DEFAULT_OPTIONS, ProfileOptions
 from agent_ls.store.errors import SessionLockedError
 from agent_ls.store.layout import SessionSummary as StoredSummary
 from agent_ls.store.log import Header
@@ -60,6 +61,9 @@ from agent_ls.store.rules import RuleStore
 from agent_ls.store.sessions import OpenSession, SessionStore
 from agent_ls.store.trust import TrustStore
 from agent_ls.tools.base import Tool
+
+if TYPE_CHECKING:
+    from agent_ls.tools.web_fetch import WebPages
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +77,8 @@ class Workbench:
 
     `terminals` None: no editor shows what commands do, nor lets its user type into them.
     `adapters` are providers of the host's own, by name; they stand before those that have a key. `tools` come on top of
-    those of each profile (P6). `environment` stands in place of this machine.
+    those of each profile (P6). `environment` stands in place of this machine, `pages` of the web.
+    `profile_options` hold for each profile.
     `record_to` is a new file for a recording of the first new session. `trusting` is about folders that the user has
     not decided about.
     """
@@ -92,13 +97,15 @@ class Workbench:
         environment: ExecutionEnvironment | None = None,
         record_to: Path | None = None,
         trusting: Trusting = "asked",
+        profile_options: ProfileOptions = DEFAULT_OPTIONS,
+        pages: WebPages | None = None,
     ) -> None:
         self.settings = settings
         self._clock = SystemClock()
         pause = partial(self._clock.sleep, settings.walkthrough_pause_ms / 1000)
         own = {WALKTHROUGH: WalkthroughAdapter(pause), **(adapters or {})}
         chosen = state_dir or (Path(folder) if (folder := os.environ.get(STATE_VARIABLE)) else None)
-        self.models = Models(settings, credentials, own, chosen, tools)
+        self.models = Models(settings, credentials, own, chosen, tools, profile_options)
         self.mentions = Mentions(self._run_beside, self._clock)
         self.review = ReviewDesk(self._maybe_audience, clock=self._clock, start=self._run_beside)
         self._store = SessionStore(chosen, on_failure=self._log_failed, secrets=credentials.known_secrets)
@@ -118,6 +125,7 @@ class Workbench:
             eyes=eyes,
             terminals=terminals,
             environment=environment,
+            pages=pages,
             review=self.review,
             tapes=self._tapes,
             start=self._run_beside,
@@ -291,7 +299,7 @@ class Workbench:
         live = self._assembler.assemble(opened, stored.header, choice, settings, restored)
         live.desk.restore(stored.fold, suspended)
         if answer and (answer.provider, answer.model) != chosen:
-            live.session.configure(profile=self.models.profile(*chosen))
+            live.session.configure(profile=live.profile(*chosen))
         self._start(live, opened)
         live.session.start()  # now, so that who opened it is told of it whole
         for change in found.changes:

@@ -100,7 +100,23 @@ class TrustEffect:
         return _digest("trust", self.folder, self.owner)
 
 
-Effect: TypeAlias = NoEffect | ReadEffect | WriteEffect | CommandEffect | ProcessEffect | TrustEffect
+@dataclass(frozen=True, slots=True)
+class FetchEffect:
+    """Asks a web server for a page. `private_address`: where in a private network the host leads, "" for a public one
+    and while that is not known; nothing is asked of a private one that is not named here.
+    """
+
+    url: str
+    private_address: str = ""
+
+    @property
+    def digest(self) -> str:
+        return _digest("fetch", self.url, self.private_address)
+
+
+Effect: TypeAlias = (
+    NoEffect | ReadEffect | WriteEffect | CommandEffect | ProcessEffect | TrustEffect | FetchEffect
+)
 
 
 def _digest(*parts: str) -> str:

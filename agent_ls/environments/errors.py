@@ -15,6 +15,7 @@ EnvError
     InputRefusedError         a process that takes no input
     UnsupportedError          this environment cannot do that
     CommitError               a commit failed half way; tells what could not be put back
+    PageError                 a page of the web could not be fetched, or may not be
 """
 
 from __future__ import annotations
@@ -129,3 +130,7 @@ class CommitError(EnvError):
         super().__init__(f"Failed to write file {path}: {reason}.{left}")
         self.path = path
         self.unrestored = unrestored
+
+
+class PageError(EnvError):
+    kind = "page"

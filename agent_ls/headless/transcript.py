@@ -373,6 +373,8 @@ def _question(effect: dict[str, Any]) -> str:
             return "May it type this?"
         case "CommandEffect":
             return "May it run this command?"
+        case "FetchEffect":
+            return f"May it fetch {plain(effect['url'])}?"
         case "ReadEffect":
             return f"May it look at {plain(', '.join(effect['paths']))}?"
         case "TrustEffect":

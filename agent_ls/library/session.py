@@ -33,6 +33,7 @@ from agent_ls.loop.events import (
     ToolCallEnd,
 )
 from agent_ls.policy.situation import Mode, ReviewSetting
+from agent_ls.profiles.family import ProfileOptions
 from agent_ls.tools.base import Tool
 
 Approver: TypeAlias = Callable[[ApprovalRequested], Awaitable[Answer | bool]]
@@ -84,6 +85,11 @@ class AgentSession:
     def id(self) -> str:
         """To open it again by."""
         return self._live.session.id
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """Names of the tools that the model may call."""
+        return self._live.session.profile.registry.names()
 
     @property
     def is_busy(self) -> bool:
@@ -236,6 +242,8 @@ async def open_session(
     tools: Sequence[Tool[Any]] = (),
     environment: ExecutionEnvironment | None = None,
     resume: str = "",
+    without_tools: Sequence[str] = (),
+    base_prompt: str = "",
     settings: Mapping[str, Any] | None = None,
     state_dir: Path | None = None,
     adapters: Mapping[str, ProviderAdapter] | None = None,
@@ -245,7 +253,9 @@ async def open_session(
 
     `provider` "" is the first that has a key. `mode` says what runs without being asked; what would be asked goes to
     `approve`, without which it is denied. `tools` come on top of those of the model's family; the latest of a name
-    counts (P6). `environment` is where tools act, in place of this machine; `folder` is then not looked at.
+    counts (P6). `without_tools` are left out of the family's. `base_prompt` stands in place of the family's own, which
+    says who the model is and how it works (P9); what it is told of the project, its tools and the user's wishes comes
+    all the same. `environment` is where tools act, in place of this machine; `folder` is then not looked at.
     `trusted`: your program knows whose files these are. Without, and where the user has not decided, `approve` is asked
     about the folder (an effect of type TrustEffect); without that nothing is changed or run in it.
     `settings` are those of docs/configuration.md; `adapters` are providers of your own, by name.
@@ -264,6 +274,7 @@ async def open_session(
         tools=tools,
         environment=environment,
         trusting="trusted" if trusted else "asked" if approve else "kept",
+        profile_options=ProfileOptions(base_prompt=base_prompt, without=tuple(without_tools)),
     )
     where = environment.working_directory() if environment else str(await anyio.Path(folder).expanduser())
     refused: Exception | None = None

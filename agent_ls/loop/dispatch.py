@@ -18,6 +18,7 @@ from agent_ls.environments.base import Attribution, ExecutionEnvironment, Output
 from agent_ls.environments.effects import CommandEffect, NoEffect, ReadEffect, WriteEffect
 from agent_ls.environments.errors import EnvError, OutsideBoundsError
 from agent_ls.llm.messages import ToolCallPart, ToolResultPart
+from agent_ls.llm.requests import Usage
 from agent_ls.loop.approval import ApprovalQuestion, Approver, Denied
 from agent_ls.loop.arguments import ArgumentsError, parse_arguments
 from agent_ls.loop.config import SessionConfig
@@ -65,12 +66,16 @@ NOT_RUN = "Not run: interrupted by the user."
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a call came to. `ends_loop`: a terminal tool has done its work, or a failure is fatal (002 7.1)."""
+    """What a call came to. `ends_loop`: a terminal tool has done its work, or a failure is fatal (002 7.1). `usage` as
+
+    in ToolOutput.
+    """
 
     result: ToolResultPart
     was_denied: bool = False
     had_effect: bool = False
     ends_loop: Literal["completed", "error"] | None = None
+    usage: Usage | None = None
 
 
 @dataclass(slots=True)
@@ -489,7 +494,9 @@ def _summary_of(tool: Tool[Any], arguments: Arguments) -> str:
 
 
 def _outcome(result: ToolResultPart, output: ToolOutput, tool: Tool[Any] | None) -> Outcome:
-    return Outcome(result, _was_denied(output), _had_effect(output, tool), _ends_loop(output, tool))
+    return Outcome(
+        result, _was_denied(output), _had_effect(output, tool), _ends_loop(output, tool), output.usage
+    )
 
 
 def _output_of(end: ToolCallEnd) -> ToolOutput:

@@ -366,6 +366,9 @@ class TurnLoop:
             if all(call.outcome for call in calls):
                 self._record_results(calls)
         done = outcomes(calls)
+        for outcome in done:
+            if outcome.usage:
+                self._report_usage(profile, config, outcome.usage)
         return replace(
             progress,
             rounds=progress.rounds + 1,

@@ -7,6 +7,7 @@ The table of PROTOCOL, "Review and permission are two settings", read from the t
     edits of ordinary files inside the roots        allow in `edits` and `full`, and where they are reviewed before
                                                     they are made; else `ask` asks once a session
     commands                                        policy/commands.py
+    pages of the web                                policy/fetches.py
     everything else                                 ask
 
 A path is judged as given *and* as resolved (symlinks followed): the stricter answer holds.
@@ -20,6 +21,7 @@ from typing import assert_never
 from agent_ls.environments.effects import (
     CommandEffect,
     Effect,
+    FetchEffect,
     NoEffect,
     ProcessEffect,
     ReadEffect,
@@ -47,6 +49,10 @@ def judge(effect: Effect, situation: Situation) -> Judgement:
             return judge_command(effect, situation)
         case TrustEffect(folder):
             return Ask(f"{folder} is not trusted yet", is_never_silent=True)
+        case FetchEffect():
+            from agent_ls.policy.fetches import judge_fetch  # seldom wanted
+
+            return judge_fetch(effect, situation)
         case _:
             assert_never(effect)
 

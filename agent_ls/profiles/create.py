@@ -64,6 +64,11 @@ def create_profile(
 
         for tool in SUBAGENT_TOOLS:
             profile.registry.register(tool)
+    profile.registry.remove_kinds(options.without)
+    if options.native_names:
+        from agent_ls.profiles.native import with_native_names  # seldom wanted
+
+        return with_native_names(profile)
     return profile
 
 

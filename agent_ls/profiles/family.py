@@ -25,6 +25,8 @@ class ProfileOptions:
     `plan` False the tool that shows a plan: without both the tools are exactly the list of 000 sections 3.4 and 3.5.
     `subagents` False leaves out the tools that start agents, `ask_user` False the one that asks the user. `think` and
     `submit` add tools that most models need not have: to note a thought, to hand in the result and end the task.
+    `native_names`: tools go by the names that the family's models know from their maker's own agent (P7). `without` are
+    tools to leave out, by our names.
     """
 
     base_prompt: str = ""
@@ -35,6 +37,8 @@ class ProfileOptions:
     ask_user: bool = True
     think: bool = False
     submit: bool = False
+    native_names: bool = False
+    without: tuple[str, ...] = ()
 
 
 NO_FACTS = ModelFacts()

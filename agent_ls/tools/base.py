@@ -28,6 +28,7 @@ from agent_ls.environments.base import (
 )
 from agent_ls.environments.effects import Effect
 from agent_ls.llm.messages import ImagePart
+from agent_ls.llm.requests import Usage
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -49,7 +50,10 @@ class Arguments(BaseModel):
         if not isinstance(values, dict):
             return values
         optional = {
-            field.alias or name for name, field in cls.model_fields.items() if not field.is_required()
+            key
+            for name, field in cls.model_fields.items()
+            if not field.is_required()
+            for key in (name, field.alias)
         }
         return {name: value for name, value in values.items() if value is not None or name not in optional}
 
@@ -101,7 +105,8 @@ class ToolOutput:
     `is_error` marks a result such as a non-zero exit, which is told with its output. `files` are the files
     changed. `exit_code` is set for commands. `summary` is one line for people (E5), "" for the first of `text`.
     `plan` takes the place of the session's plan.
-    `process_id` is that of a background process which the call has started.
+    `process_id` is that of a background process which the call has started. `usage` is what a model was asked on the
+    way, which counts as the session's.
     """
 
     text: str
@@ -113,6 +118,7 @@ class ToolOutput:
     summary: str = ""
     plan: Plan | None = None
     process_id: str = ""
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,9 @@ class ToolRegistry:
         self._tools = {name: tool for name, tool in self._tools.items() if tool.kind not in kinds}
 
     def lookup(self, name: str) -> Tool[Any] | None:
-        return self._tools.get(name)
+        """By its name, else by ours where it goes by another."""
+        named = (tool for tool in self._tools.values() if tool.known_as == name)
+        return self._tools.get(name) or (next(named, None) if name else None)
 
     def names(self) -> tuple[str, ...]:
         return tuple(self._tools)

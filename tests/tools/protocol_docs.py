@@ -71,6 +71,7 @@ OBJECTS: Mapping[str, type[Any]] = {
         effects.PlannedWrite,
         effects.CommandEffect,
         effects.TrustEffect,
+        effects.FetchEffect,
     )
 }
 SENT_BY_CLIENTS = (*get_args(protocol.InputPart), protocol.EditorSelection, protocol.Diagnostic)

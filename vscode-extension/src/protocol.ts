@@ -137,6 +137,7 @@ export interface Effect {
   /** Whether the user trusts this folder, whose owner (a number, or "") is told. */
   readonly folder?: string;
   readonly owner?: string;
+  readonly url?: string;
 }
 
 export interface ApprovalRequest {

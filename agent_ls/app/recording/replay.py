@@ -45,6 +45,7 @@ from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent
 from agent_ls.loop.approval import Answer
 from agent_ls.loop.events import ApprovalRequested, ProcessingEnd
+from agent_ls.tools.web_fetch import Page
 
 T = TypeVar("T")
 
@@ -137,6 +138,7 @@ async def replay(recording: Recording) -> Replayed:
             adapters={provider: _Model(provider, recording, told)},
             environment=place,
             trusting=_TRUSTING.get(header.get("trust"), "trusted"),
+            pages=place,
         )
         async with anyio.create_task_group() as tasks:
             await tasks.start(bench.run)
@@ -235,7 +237,9 @@ class _Model:
 
 
 class _Place:
-    """ADAPTER ExecutionEnvironment: answers what was answered; each recorded answer once, in the order of its kind."""
+    """ADAPTER ExecutionEnvironment and WebPages: answers what was answered; each recorded answer once, in the order of
+    its kind.
+    """
 
     def __init__(self, recording: Recording, told: Replayed) -> None:
         self._root = str(recording.header["workspaceFolder"])
@@ -307,6 +311,12 @@ class _Place:
 
     async def glob(self, pattern: str, path: str) -> Sequence[str]:
         return self._answer(tuple, "glob", pattern, path)
+
+    def private_address(self, url: str) -> str:
+        return self._answer(str, "private_address", url)
+
+    async def fetch(self, url: str, private_address: str) -> Page:
+        return self._answer(Page, "fetch", url, private_address)
 
     def _answer(self, expected: type[T], what: str, *given: Any) -> T:
         waiting = self._answers.get(_key(what, plain(list(given))))

@@ -37,6 +37,7 @@ from agent_ls.llm.stream import StreamEvent
 from agent_ls.loop.redaction import MARK
 from agent_ls.loop.seams import ModelClient
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, Header, make_private_folder
+from agent_ls.tools.web_fetch import Page, WebPages
 
 T = TypeVar("T")
 
@@ -223,6 +224,29 @@ class RecordingFiles(_Recording):
     async def glob(self, pattern: str, path: str) -> Sequence[str]:
         with _failing(self, "glob", pattern, path):
             return self._noted("glob", (pattern, path), await self.inner.glob(pattern, path))
+
+
+class RecordingPages:
+    """Writes down what the web gave."""
+
+    def __init__(self, inner: WebPages, tape: Tape) -> None:
+        self._inner = inner
+        self._tape = tape
+
+    def private_address(self, url: str) -> str:
+        return self._noted("private_address", (url,), self._inner.private_address(url))
+
+    async def fetch(self, url: str, private_address: str) -> Page:
+        try:
+            page = await self._inner.fetch(url, private_address)
+        except EnvError as error:
+            self._noted("fetch", (url, private_address), error)
+            raise
+        return self._noted("fetch", (url, private_address), page)
+
+    def _noted(self, what: str, given: Sequence[Any], answer: T) -> T:
+        self._tape.write({"place": what, "given": plain(list(given)), "answer": plain(answer)})
+        return answer
 
 
 class _failing:  # used as a block, like contextlib's own

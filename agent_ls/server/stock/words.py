@@ -42,6 +42,8 @@ def action(request: ApprovalRequested) -> tuple[str, str]:
         return ", ".join(f"{file.get('action')} {plain(str(file.get('path')))}" for file in files), ""
     if folder := effect.get("folder"):
         return f"be told whether you trust {plain(str(folder))}", ""
+    if url := effect.get("url"):
+        return f"fetch {plain(str(url))}", ""
     if paths := effect.get("paths"):
         return "read " + ", ".join(plain(str(path)) for path in paths), ""
     return plain(request.summary), ""

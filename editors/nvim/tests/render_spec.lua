@@ -115,6 +115,13 @@ spec["every line of a command is shown as it is"] = function()
   support.same(vim.list_slice(lines, 2, 3), { "┃   a &&", "┃     b\t-c" })
 end
 
+spec["an address that is to be fetched is shown whole"] = function()
+  local url = "https://a.example/" .. ("b"):rep(150)
+  local request = { requestId = "a", tool = "web_fetch", summary = "s", effect = { url = url }, rules = {} }
+  local lines = drawn({ kind = "approval", id = "a", index = 1, status = "pending", request = request }, context())
+  support.same(lines[2], "┃   " .. url)
+end
+
 spec["a decision is one line, with the reason of a denial"] = function()
   local s = session_until("session_end")
   support.same(drawn(s.requests.a1, context(s)), { "✓ allowed for this session: python -m pytest -q" })

@@ -42,6 +42,10 @@ export function choicesFor(request: ApprovalRequest): Choice[] {
 export function question(request: ApprovalRequest): { readonly text: string; readonly isWhole: boolean } {
   const { effect, tool, summary } = request;
   if (effect.folder !== undefined) return { text: `agent-ls asks whether you trust ${effect.folder}`, isWhole: false };
+  if (effect.url !== undefined) {
+    const isWhole = effect.url.length <= LINE_CHARS;
+    return { text: `agent-ls asks to fetch ${isWhole ? effect.url : summary}`, isWhole };
+  }
   if (effect.command === undefined) {
     const files = effect.files ?? [];
     const what = files.length > 0 ? `${tool === "" ? "change files" : "edit"}: ${summary}` : `use ${tool}: ${summary}`;

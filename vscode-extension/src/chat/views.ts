@@ -91,7 +91,7 @@ function approval(item: ApprovalItem, context: ViewContext): ApprovalView {
     trust: effect.folder ?? "",
     where: where(item, context),
     files: (effect.files ?? []).map(({ path, action, diff }) => ({ path: context.relative(path), action, diff })),
-    paths: (effect.paths ?? []).map(context.relative),
+    paths: effect.url === undefined ? (effect.paths ?? []).map(context.relative) : [effect.url],
     rules: request.rules,
     reason: item.reason ?? "",
     scope: item.scope ?? "once",

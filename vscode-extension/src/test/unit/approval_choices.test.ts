@@ -49,6 +49,9 @@ test("a line asks in whole only what it shows in whole", () => {
   assert.equal(question(command("npm test", { envVars: [["CI", "1"]] })).isWhole, false);
   assert.equal(question(command("npm start", { background: true })).text, "agent-ls asks to run in the background: npm start");
   assert.equal(question({ ...ASKED, tool: "edit", summary: "a.py", effect: { files: [{ path: "/a.py", action: "modify", diff: "" }] } }).isWhole, false);
+  const page = { ...ASKED, tool: "web_fetch", summary: "the summary" };
+  assert.deepEqual(question({ ...page, effect: { url: "https://a.example/b" } }), { text: "agent-ls asks to fetch https://a.example/b", isWhole: true });
+  assert.deepEqual(question({ ...page, effect: { url: `https://a.example/${"b".repeat(121)}` } }), { text: "agent-ls asks to fetch the summary", isWhole: false });
 });
 
 test("the golden question is understood", () => {

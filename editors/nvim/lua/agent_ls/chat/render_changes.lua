@@ -233,7 +233,7 @@ local function draw_effect(request, ctx, out, max_lines)
   elseif effect.folder then
     out:add({ INDENTED_BAR, { effect.folder, "AgentLsPath" } })
   else
-    out:add({ INDENTED_BAR, { request.summary } })
+    out:add({ INDENTED_BAR, { effect.url or request.summary } })
     for _, path in ipairs(effect.paths or {}) do
       out:add({ INDENTED_BAR, { ctx.relative(path), "AgentLsPath" } })
     end

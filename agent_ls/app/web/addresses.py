@@ -1,0 +1,42 @@
+"""ENGINE: is this address in the public internet, or in a private network, where a page may be the user's router?"""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+
+_TRANSLATED = IPv6Network("64:ff9b::/96")  # an IPv4 address behind a translator
+
+
+def is_public(address: str) -> bool:
+    """False for what is no address either."""
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    if isinstance(found, IPv6Address) and (inner := _carried(found)):
+        found = inner
+    return found.is_global and not found.is_multicast
+
+
+def literal_address(host: str) -> str:
+    """The address that a host's name is by itself, "" when it has to be looked up. `host` without brackets."""
+    name = host.rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return "127.0.0.1"
+    try:
+        return str(ip_address(name.partition("%")[0]))
+    except ValueError:
+        return ""
+
+
+def _carried(address: IPv6Address) -> IPv4Address | None:
+    """The IPv4 address that is really asked."""
+    if address.ipv4_mapped:
+        return address.ipv4_mapped
+    if address.sixtofour:
+        return address.sixtofour
+    if address.teredo:
+        return address.teredo[1]
+    if address in _TRANSLATED:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    return None

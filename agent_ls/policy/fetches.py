@@ -1,0 +1,46 @@
+"""May this page be fetched? A request tells a server what its address says, so it is asked about in every mode.
+
+plan, and where the user trusts nothing     refuse
+the host was allowed by a rule of the user  allow
+everything else                             ask, and offer a rule for the host; for a private network only this session
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from agent_ls.environments.effects import FetchEffect
+from agent_ls.policy.rules import Rule
+from agent_ls.policy.situation import Allow, Ask, Judgement, Refuse, Situation
+
+FETCH = "fetch:"
+
+
+def judge_fetch(effect: FetchEffect, situation: Situation) -> Judgement:
+    if why := situation.held_back:
+        return Refuse(f"{why}: nothing is fetched from the web")
+    site = _site(effect.url)
+    rule_id = f"{FETCH}{site}@{effect.private_address}" if effect.private_address else f"{FETCH}{site}"
+    if rule_id in situation.grants:
+        return Allow(f"pages of {site} were allowed by the user", (rule_id,))
+    if effect.private_address:
+        why = f"{site} is in a private network ({effect.private_address})"
+        label = f"Allow pages of {site} at {effect.private_address} in this session"
+        return Ask(why, (Rule(rule_id, label, "session"),), is_never_silent=True)
+    return Ask(
+        f"it asks {site} for a page",
+        (
+            Rule(rule_id, f"Allow pages of {site} in this session", "session"),
+            Rule(rule_id, f"Allow pages of {site} in this project, from now on", "project"),
+            Rule(rule_id, f"Allow pages of {site} in all projects, from now on", "user"),
+        ),
+        is_never_silent=True,
+    )
+
+
+def _site(url: str) -> str:
+    """The host, with the port where it is not the usual one."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").rstrip(".")
+    usual = {"http": 80, "https": 443}.get(parts.scheme)
+    return host if parts.port in (None, usual) else f"{host}:{parts.port}"

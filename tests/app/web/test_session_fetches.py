@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.app.recording.replay import read_recording, replay
+from agent_ls.app.settings import Settings
+from agent_ls.loop.approval import Answer
+from agent_ls.loop.events import ApprovalRequested, ToolCallEnd
+from tests.support.fake_provider import FakeProvider, text, tool_call
+from tests.support.web_server import Answer as Page, web_server
+from tests.support.workbench import Bench, allow, deny, running
+
+pytestmark = pytest.mark.req("P4", "X8")
+FETCHING = Settings(web_fetch=True)
+
+
+def fetch(url: str) -> Any:
+    return tool_call("web_fetch", json.dumps({"url": url}))
+
+
+def offered(bench: Bench) -> list[str]:
+    return [tool.name for tool in bench.model.requests[0].tools]
+
+
+async def test_tools_of_the_web_are_offered_only_where_the_settings_say_so(tmp_path: Path) -> None:
+    async with running(tmp_path, [text("Hello.")]) as bench:
+        await (await bench.talk()).say("hello")
+        assert not {"web_fetch", "web_search"} & set(offered(bench))
+    (tmp_path / "other").mkdir()
+    both = Settings(web_fetch=True, web_search=True)
+    async with running(tmp_path / "other", [text("Hello.")], settings=both) as bench:
+        await (await bench.talk()).say("hello")
+        assert offered(bench)[-2:] == ["web_fetch", "web_search"]
+
+
+async def test_fetch_when_asked_then_shows_the_whole_address_and_a_kept_rule_covers_the_next(
+    tmp_path: Path,
+) -> None:
+    asked: list[ApprovalRequested] = []
+
+    def by_rule(request: ApprovalRequested) -> Answer:
+        asked.append(request)
+        return Answer("allow", rule_id=request.rules[0].id, scope="session", decided_by="test")
+
+    pages = {"/guide?page=1": Page(b"<h1>Guide</h1>", "text/html"), "/more": Page(b"More.")}
+    with web_server(pages) as server:
+        script = [fetch(server.url("/guide?page=1")), fetch(server.url("/more")), text("Read.")]
+        async with running(tmp_path, script, settings=FETCHING) as bench:
+            talk = await bench.talk("full", answers=by_rule)
+            await talk.say("read the guide")
+            assert [result.content.split("\n\n")[1] for result in bench.results()] == ["# Guide", "More."]
+        assert [path for path, _ in server.asked] == ["/guide?page=1", "/more"]
+    (request,) = asked
+    assert request.effect == {
+        "type": "FetchEffect", "url": server.url("/guide?page=1"), "privateAddress": "127.0.0.1",
+    }  # fmt: skip
+    assert "private network" in request.reason
+
+
+@pytest.mark.parametrize("mode", ["plan", "ask", "full"])
+async def test_fetch_when_not_allowed_then_nothing_is_asked_of_the_server(tmp_path: Path, mode: Any) -> None:
+    with web_server({"/": Page(b"Hello")}) as server:
+        async with running(tmp_path, [fetch(server.url()), text("No.")], settings=FETCHING) as bench:
+            talk = await bench.talk(mode, answers=deny)
+            await talk.say("fetch it")
+            assert "Permission denied" in bench.results()[0].content
+            assert [end.error_kind for end in talk.of(ToolCallEnd)] == ["permission_denied"]
+            assert len(talk.of(ApprovalRequested)) == (mode != "plan")
+        assert server.asked == []
+
+
+async def test_fetch_when_recorded_then_is_replayed_without_the_network(tmp_path: Path) -> None:
+    settings = Settings(web_fetch=True, record=True, walkthrough_pause_ms=0)
+    with web_server({"/": Page(b"Hello")}) as server:
+        script = [
+            fetch(server.url()),
+            fetch(server.url("/none")),
+            fetch("http://127.0.0.1:1/"),
+            text("Done."),
+        ]
+        async with running(tmp_path, script, settings=settings) as bench:
+            await (await bench.talk(answers=allow)).say("fetch them")
+            told = [result.content for result in bench.results()]
+    assert "Hello" in told[0] and "404" in told[1] and "cannot be fetched" in told[2]
+    (path,) = (tmp_path / "state" / "recordings").glob("*.jsonl")
+    done = await replay(read_recording(path))
+    assert done.differences == []
+    assert done.calls == 4
+
+
+async def test_model_of_a_session_that_is_given_another_keeps_the_tools_of_the_web(tmp_path: Path) -> None:
+    async with running(tmp_path, [text("One."), text("Two.")], settings=FETCHING) as bench:
+        talk = await bench.talk()
+        await talk.say("one")
+        await talk.live.configure(model="claude-haiku-4-5")
+        await talk.say("two")
+        names = [[tool.name for tool in request.tools] for request in bench.model.requests]
+        assert names[0] == names[1] and "web_fetch" in names[1]
+    assert isinstance(bench.model, FakeProvider)

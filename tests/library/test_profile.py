@@ -1,0 +1,74 @@
+"""What a program may change of how a model is spoken to: tools, base prompt, options of the provider."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agent_ls
+from agent_ls.llm.messages import Role
+from agent_ls.llm.requests import Request
+from tests.support.fake_provider import FakeProvider, text
+
+
+async def asked(tmp_path: Path, provider: str = "anthropic", **options: Any) -> Request:
+    """What the model was sent with the first input."""
+    model, project = FakeProvider([text("Hello.")]), tmp_path / "project"
+    project.mkdir(exist_ok=True)
+    given: dict[str, Any] = {
+        "provider": provider,
+        "state_dir": tmp_path / "state",
+        "adapters": {provider: model},
+    } | options
+    async with agent_ls.open_session(project, **given) as session:
+        await session.ask("Hello?")
+        assert session.tools == tuple(tool.name for tool in model.requests[0].tools)
+    return model.requests[0]
+
+
+@pytest.mark.req("P6")
+async def test_session_when_tools_are_removed_then_the_model_is_not_offered_them(tmp_path: Path) -> None:
+    names = {tool.name for tool in (await asked(tmp_path)).tools}
+    fewer = {tool.name for tool in (await asked(tmp_path, without_tools=["shell", "processes"])).tools}
+    assert names - fewer == {"shell", "processes"}
+
+
+@pytest.mark.req("P9")
+async def test_session_when_the_program_gives_a_base_prompt_then_it_replaces_only_the_familys(
+    tmp_path: Path,
+) -> None:
+    request = await asked(tmp_path, base_prompt="You are a gardener.")
+    prompt = next(message.text for message in request.messages if message.role is Role.SYSTEM)
+    assert prompt.startswith("You are a gardener.") and "agent-ls" not in prompt.split("<environment>")[0]
+    assert "<environment>" in prompt and "# Your tools" in prompt
+
+
+HARMS = [{"category": "HARM_CATEGORY_HARASSMENT", "threshold": "BLOCK_NONE"}]
+
+
+@pytest.mark.req("P3", "P4", "U13")
+@pytest.mark.parametrize(
+    ("provider", "model", "options", "expected"),
+    [
+        pytest.param("gemini", "", {"safetySettings": HARMS}, {"safetySettings": HARMS}, id="safety"),
+        pytest.param("openai", "", {"service_tier": "flex"}, {"service_tier": "flex"}, id="new"),
+        pytest.param("openai", "", {}, None, id="none"),
+        pytest.param("anthropic", "", {"beta_headers": ["x-1"]}, {"beta_headers": ["x-1"]}, id="beta"),
+        pytest.param(
+            "anthropic",
+            "claude-haiku-4-5",
+            {"beta_headers": "x-1"},
+            {"beta_headers": ["interleaved-thinking-2025-05-14", "x-1"]},
+            id="beta-beside-those-needed",
+        ),
+    ],
+)
+async def test_session_when_options_of_the_provider_are_set_then_they_are_in_each_request(
+    tmp_path: Path, provider: str, model: str, options: Mapping[str, Any], expected: Any
+) -> None:
+    settings = {"providers": {provider: {"options": options}}}
+    request = await asked(tmp_path, provider, model=model, settings=settings)
+    assert request.provider_options.get(provider) == expected

@@ -1,0 +1,63 @@
+"""A web server on 127.0.0.1 with pages of the test's; what it was asked is kept."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+DEADLINE_S = 30
+
+
+@dataclass(frozen=True)
+class Answer:
+    body: bytes = b""
+    kind: str = "text/plain"
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class WebServer:
+    """`pages` by path, query included. `asked` are paths with the headers, whose names are in lower case."""
+
+    pages: dict[str, Answer]
+    port: int
+    asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+
+    def url(self, path: str = "/", host: str = "127.0.0.1") -> str:
+        return f"http://{host}:{self.port}{path}"
+
+
+@contextmanager
+def web_server(pages: Mapping[str, Answer]) -> Iterator[WebServer]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:  # as the library names it
+            made.asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
+            answer = made.pages.get(self.path, Answer(b"no such page", status=404))
+            self.send_response(answer.status)
+            if answer.kind:
+                self.send_header("content-type", answer.kind)
+            self.send_header("content-length", str(len(answer.body)))
+            for name, value in answer.headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            try:
+                self.wfile.write(answer.body)
+            except OSError:
+                self.close_connection = True  # who asked has had enough
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        made = WebServer(dict(pages), server.server_port)
+        thread = threading.Thread(target=server.serve_forever, name="web", daemon=True)
+        thread.start()
+        try:
+            yield made
+        finally:
+            server.shutdown()
+            thread.join(DEADLINE_S)

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from agent_ls.environments.effects import FetchEffect
+from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.tools.base import ToolError, ToolOutput
+from agent_ls.tools.page_text import page_text
+from agent_ls.tools.web_fetch import PAGE_CHARS, Page, WebFetchArguments, web_fetch
+from tests.support.tool_calls import ToolCalls
+
+pytestmark = pytest.mark.req("P4")
+URL = "https://docs.example/guide"
+
+HTML = """<!doctype html><html><head><title>The guide</title><style>p {color: red}</style></head>
+<body><nav><a href="/">Home</a></nav><h1>Begin</h1><script>alert("x < 1")</script>
+<p>Read   <a href="more.html#x">more</a>
+and <a href="#top">up</a>, &lt;b&gt; &amp; so on.</p>
+<ul><li>one<li>two</ul><pre>  def f():
+    return 1</pre><table><tr><th>a<td>b</table><img alt="A cat" src=c.png><br>end</body></html>"""
+
+
+def test_text_of_a_page_is_what_a_reader_sees() -> None:
+    assert page_text(HTML, URL).split("\n\n") == [
+        "The guide",
+        "# Begin",
+        "Read more (https://docs.example/more.html#x) and up, <b> & so on.",
+        "- one\n- two",
+        "  def f():\n    return 1",
+        "| a | b",
+        "[image: A cat]\nend",
+    ]
+
+
+@pytest.mark.parametrize(
+    "broken", ["<p", "</div></div>", "<script>x", "<a href='http://[x'>y</a>", "&#xZZ; <![CDATA[ x"]
+)
+def test_text_of_a_broken_page_is_what_can_be_read(broken: str) -> None:
+    assert page_text(f"<p>before</p>{broken}", URL).startswith("before")
+
+
+class Pages:
+    """ADAPTER WebPages: one page."""
+
+    def __init__(self, page: Page, private: str = "") -> None:
+        self.page, self.private = page, private
+        self.asked: list[tuple[str, str]] = []
+
+    def private_address(self, url: str) -> str:
+        return self.private
+
+    async def fetch(self, url: str, private_address: str) -> Page:
+        self.asked.append((url, private_address))
+        return self.page
+
+
+async def fetched(page: Page, **arguments: object) -> ToolOutput:
+    return await ToolCalls(MemoryEnvironment()).call(web_fetch(Pages(page)), url=URL, **arguments)
+
+
+async def test_fetch_when_prepared_then_asks_nothing_and_names_its_effect() -> None:
+    pages = Pages(Page(URL, 200), private="10.0.0.1")
+    prepared = await ToolCalls(MemoryEnvironment()).prepare(web_fetch(pages), url=URL)
+    assert prepared.effect == FetchEffect(URL, "10.0.0.1")
+    assert pages.asked == []
+    await prepared.run()
+    assert pages.asked == [(URL, "10.0.0.1")]
+
+
+async def test_fetch_when_it_is_html_then_text_is_told_and_source_on_request() -> None:
+    page = Page(URL, 200, "text/html", "<h1>Hello</h1>")
+    assert (await fetched(page)).text == f"{URL} (200, text/html)\n\n# Hello"
+    assert (await fetched(page, raw=True)).text.endswith("\n\n<h1>Hello</h1>")
+    assert (await fetched(Page(URL, 200, "application/json", '{"a": "<b>"}'))).text.endswith('{"a": "<b>"}')
+
+
+async def test_fetch_when_the_page_is_long_then_it_can_be_read_on() -> None:
+    page = Page(URL, 200, "text/plain", "a" * PAGE_CHARS + "the rest", is_cut=True)
+    first = await fetched(page)
+    assert first.text.endswith(f"[8 more characters: go on with offset {PAGE_CHARS}.]")
+    second = await fetched(page, offset=PAGE_CHARS)
+    assert "the rest" in second.text and "its end is missing" in second.text
+    with pytest.raises(ToolError, match="behind its end"):
+        await fetched(page, offset=PAGE_CHARS + 8)
+
+
+async def test_fetch_when_the_server_says_no_or_sends_on_then_that_is_told() -> None:
+    missing = await fetched(Page(URL, 404, "text/plain", "No such page."))
+    assert missing.is_error and "No such page." in missing.text and "404" in missing.summary
+    elsewhere = await fetched(Page(URL, 302, leads_to="https://other.example/"))
+    assert "another host: https://other.example/" in elsewhere.text and not elsewhere.is_error
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "docs.example", "file:///etc/passwd", "ftp://docs.example/", "https://", "https://:80/", "http://a:b/",
+        "https://me:secret@docs.example/", "https://docs.example/a b", "https://docs.example/\u202e", "http://[x/",
+        "https://docs.example/" + "a" * 2000,
+    ],
+)  # fmt: skip
+def test_fetch_when_the_address_is_none_then_is_refused(url: str) -> None:
+    with pytest.raises(ValidationError):
+        WebFetchArguments(url=url)
+
+
+def test_tool_is_read_but_never_runs_early() -> None:
+    tool = web_fetch(Pages(Page(URL, 200)))
+    assert (tool.category, tool.starts_early) == ("read", False)
+    assert tool.summarize(WebFetchArguments(url=URL)) == URL
