@@ -51,6 +51,7 @@ ALLOWED: dict[str, set[str]] = {
     "cli": {"cli", "server", "headless", "app", "store", "patch", "llm.credentials", "_version"},
     "library": {"library", "app", "loop", "llm", "policy", "profiles", "tools", "environments", "_version"},
     "__init__": {"library", "app", "loop", "llm", "profiles", "tools", "environments", "_version"},
+    "testing": ENV_TYPES | {"testing"},
     "__main__": {"cli"},
 }  # fmt: skip
 

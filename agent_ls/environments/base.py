@@ -1,7 +1,7 @@
 """SEAM ExecutionEnvironment: the place where tools act (000 section 4.1, REQUIREMENTS X1).
 
 The contract stands in the docstrings here; implementations have none of their own. The suite in
-`tests/contracts/test_environment.py` runs every promise against every implementation.
+`agent_ls/testing/environment.py` asks every promise of an implementation.
 
 Paths given to an environment are absolute or relative to `working_directory()`, with `/` or the platform's
 separator. Everything here is async, may be cancelled at any await, and never blocks the event loop.

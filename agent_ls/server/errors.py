@@ -83,6 +83,8 @@ CODES = MappingProxyType(
         "process_start": 1207,
         "unsupported": 1208,
         "commit": 1209,
+        "input_refused": 1210,
+        "page": 1211,
     }
 )
 

@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 
 from agent_ls.environments.base import GrepOptions
-from tests.docs.examples import run_tests, write_programs
+from tests.docs.examples import DEADLINE_S, write_programs
+from tests.docs.pages import ROOT
 
 PAGE = "docs/adding-an-environment.md"
-SUITE = "tests/contracts/test_environment.py"
 
 
 @pytest.mark.req("X1")
 def test_the_environment_of_the_page_passes_the_contract_suite(tmp_path: Path) -> None:
     write_programs(PAGE, tmp_path)
 
-    done = run_tests("-p", "zip_factory", "-k", "zip", SUITE, folder=tmp_path)
+    # In a folder and a configuration of the reader's: nothing of this repository helps.
+    (tmp_path / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_zip_environment.py"],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
 
     assert done.returncode == 0, done.stdout + done.stderr
-    counts = {what: int(number) for number, what in re.findall(r"(\d+) (passed|skipped|failed)", done.stdout)}
-    assert counts.pop("passed") > 60
-    assert not counts
+    counts = {what: int(number) for number, what in re.findall(r"(\d+) (\w+)", done.stdout.splitlines()[-1])}
+    assert counts["passed"] > 60 and counts["skipped"] < 30
+    assert not counts.keys() - {"passed", "skipped"}
 
 
 async def test_what_an_archive_names_outside_of_itself_is_not_there(tmp_path: Path) -> None:

@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeAlias
 
-from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 from agent_ls.environments.wrappers.read_only import ReadOnlyEnvironment
+from agent_ls.testing.places import EnvironmentFactory, write_files
 from tests.support.fake_editor_host import FakeEditorHost
 
-Make: TypeAlias = Callable[[Path, Mapping[str, str | bytes]], ExecutionEnvironment]
-
 SHORT_GRACE_MS = 100  # for tests that need no proof of the two seconds
-
-
-@dataclass(frozen=True)
-class EnvironmentFactory:
-    """`make` gets a folder to work in, which need not exist yet, and the files to be there: relative path -> content,
-    oldest first.
-    """
-
-    name: str
-    make: Make
-    writes: bool = True
-    runs_commands: bool = True
-
-    def __str__(self) -> str:
-        return self.name
 
 
 def local(folder: Path, files: Mapping[str, str | bytes], ripgrep: str | None = None) -> LocalEnvironment:
@@ -51,15 +30,6 @@ class NoBounds:
 
     def demand_writable(self, path: str, call_id: str) -> None:
         return None
-
-
-def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
-    folder.mkdir(exist_ok=True)
-    for age, (name, content) in enumerate(files.items()):
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        os.utime(path, (1_700_000_000 + age,) * 2)
 
 
 def editor(folder: Path, files: Mapping[str, str | bytes]) -> EditorEnvironment:
@@ -98,15 +68,3 @@ FACTORIES = [
     ),
     EnvironmentFactory("editor with all files open", editor),
 ]
-
-
-@asynccontextmanager
-async def opened(
-    factory: EnvironmentFactory, folder: Path, files: Mapping[str, str | bytes]
-) -> AsyncIterator[ExecutionEnvironment]:
-    environment = factory.make(folder, files)
-    await environment.initialize()
-    try:
-        yield environment
-    finally:
-        await environment.cleanup()

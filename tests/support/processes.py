@@ -10,8 +10,6 @@ from pathlib import Path
 
 import anyio
 
-from agent_ls.environments.base import ExecutionEnvironment
-
 LIMIT_SECONDS = 30
 POLL_SECONDS = 0.01
 
@@ -57,13 +55,6 @@ async def eventually(condition: Callable[[], bool]) -> None:
     """For what only polling can tell; fails after the deadline."""
     with anyio.fail_after(LIMIT_SECONDS):
         while not condition():  # noqa: ASYNC110  # the system sends no event for it
-            await anyio.sleep(POLL_SECONDS)
-
-
-async def printed(env: ExecutionEnvironment, process_id: str, text: str) -> None:
-    """Until a background process has printed `text`."""
-    with anyio.fail_after(LIMIT_SECONDS):
-        while text not in (await env.read_process(process_id))[0]:  # noqa: ASYNC110  # as above
             await anyio.sleep(POLL_SECONDS)
 
 

@@ -17,13 +17,13 @@ import pytest
 from agent_ls.environments.base import CommandOptions, ExecResult, Stream
 from agent_ls.environments.local import EnvPolicy, LocalEnvironment
 from agent_ls.environments.local.processes import TERMINATE_GRACE_MS
+from agent_ls.testing.places import printed
 from tests.support.environments import SHORT_GRACE_MS
 from tests.support.processes import (
     LIMIT_SECONDS,
     Fifo,
     eventually,
     new_token,
-    printed,
     processes_with,
     zombies_of_ours,
 )

@@ -1,0 +1,543 @@
+"""What every ExecutionEnvironment promises (the docstrings of environments.base), as tests for one of your own.
+
+A test file says `from agent_ls.testing.environment import *` and has `FACTORIES`, one for each environment to ask.
+What an environment does not promise is not asked of it. docs/adding-an-environment.md shows a whole one.
+
+Long because it is one contract: whoever writes an environment runs, and reads, this one file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+import pytest
+
+from agent_ls.environments.base import (
+    Attribution,
+    CommandOptions,
+    DirEntry,
+    ExecutionEnvironment,
+    FileState,
+    FileWrite,
+    GrepOptions,
+)
+from agent_ls.environments.errors import (
+    AccessDeniedError,
+    CommitError,
+    EnvError,
+    FileTooLargeError,
+    InputRefusedError,
+    InvalidPatternError,
+    NotAFileError,
+    NotAFolderError,
+    PathNotFoundError,
+    ProcessStartError,
+    StaleFileError,
+    UnsupportedError,
+)
+from agent_ls.testing.places import EnvironmentFactory as EnvironmentFactory, opened, printed
+
+pytestmark = [pytest.mark.anyio]
+
+Open: TypeAlias = Callable[[Mapping[str, str | bytes]], AbstractAsyncContextManager[ExecutionEnvironment]]
+Test = TypeVar("Test", bound=Callable[..., object])
+
+_ASKED_OF: dict[str, Callable[[EnvironmentFactory], bool]] = {}
+
+
+def asked_of(fits: Callable[[EnvironmentFactory], bool]) -> Callable[[Test], Test]:
+    """Marks a test that not every environment is asked."""
+
+    def mark(test: Test) -> Test:
+        _ASKED_OF[test.__name__] = fits
+        return test
+
+    return mark
+
+
+writers = asked_of(lambda factory: factory.writes)
+runners = asked_of(lambda factory: factory.runs_commands)
+without_commands = asked_of(lambda factory: not factory.runs_commands)
+refusing_writes = asked_of(lambda factory: not factory.writes)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """pytest calls this for each test of the file that has imported it."""
+    if "factory" in metafunc.fixturenames:
+        fits = _ASKED_OF.get(metafunc.function.__name__)
+        asked: Sequence[EnvironmentFactory] = metafunc.module.FACTORIES
+        metafunc.parametrize("factory", [it for it in asked if fits is None or fits(it)], ids=str)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def open_env(factory: EnvironmentFactory, tmp_path: Path) -> Open:
+    return partial(opened, factory, tmp_path / "project")
+
+
+WHO = Attribution()
+
+
+# --- facts ----------------------------------------------------------------------------------------------------
+
+
+async def test_facts_about_the_place_are_told(open_env: Open, tmp_path: Path) -> None:
+    async with open_env({}) as env:
+        assert env.working_directory() == str(tmp_path / "project")
+        assert env.platform() in ("linux", "darwin", "windows", "wasm")
+        assert env.os_version()
+
+
+async def test_cleanup_called_twice_is_quiet(open_env: Open) -> None:
+    async with open_env({}) as env:
+        await env.cleanup()
+
+
+# --- reading --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spelling", ["a/b.txt", "./a/b.txt", "a/../a/b.txt", "{root}/a/b.txt"])
+async def test_reading_a_file_by_any_spelling_gives_its_bytes(open_env: Open, spelling: str) -> None:
+    async with open_env({"a/b.txt": b"one\r\n\xff"}) as env:
+        assert await env.read_bytes(spelling.format(root=env.working_directory())) == b"one\r\n\xff"
+
+
+@pytest.mark.parametrize(
+    ("path", "max_bytes", "error"),
+    [
+        ("missing.txt", 10, PathNotFoundError),
+        ("a/b.txt/c", 10, PathNotFoundError),
+        ("nul\0.txt", 10, PathNotFoundError),
+        ("a", 10, NotAFileError),
+        ("a/b.txt", 3, FileTooLargeError),
+    ],
+)
+async def test_reading_what_cannot_be_read_says_why(
+    open_env: Open, path: str, max_bytes: int, error: type[EnvError]
+) -> None:
+    async with open_env({"a/b.txt": "1234"}) as env:
+        with pytest.raises(error):
+            await env.read_bytes(path, max_bytes)
+
+
+async def test_a_file_as_large_as_the_limit_is_read(open_env: Open) -> None:
+    async with open_env({"a.txt": "1234"}) as env:
+        assert await env.read_bytes("a.txt", 4) == b"1234"
+
+
+@pytest.mark.parametrize(
+    ("path", "exists"),
+    [(".", True), ("a", True), ("a/b.txt", True), ("a/c.txt", False), ("a/b.txt/c", False), ("\0", False)],
+)
+async def test_existence_is_told_of_files_and_folders(open_env: Open, path: str, exists: bool) -> None:
+    async with open_env({"a/b.txt": ""}) as env:
+        assert await env.file_exists(path) is exists
+
+
+TREE = {"b/z.txt": "12", "b/a/deep.txt": "1", "a.txt": "123", ".hidden": "", "c/d/e/f.txt": ""}
+
+
+@pytest.mark.parametrize(
+    ("path", "depth", "expected"),
+    [
+        (".", 1, [(".hidden", 0), ("a.txt", 3), ("b", None), ("c", None)]),
+        ("b", 1, [("a", None), ("z.txt", 2)]),
+        ("b", 2, [("a", None), ("a/deep.txt", 1), ("z.txt", 2)]),
+        ("c", 2, [("d", None), ("d/e", None)]),
+        ("c/", 9, [("d", None), ("d/e", None), ("d/e/f.txt", 0)]),
+    ],
+)
+async def test_listing_a_folder_gives_entries_by_name_and_depth(
+    open_env: Open, path: str, depth: int, expected: list[tuple[str, int | None]]
+) -> None:
+    async with open_env(TREE) as env:
+        found = await env.list_directory(path, depth)
+    assert list(found) == [DirEntry(name, size is None, size) for name, size in expected]
+
+
+@pytest.mark.parametrize(("path", "error"), [("missing", PathNotFoundError), ("a.txt", NotAFolderError)])
+async def test_listing_what_is_no_folder_says_so(open_env: Open, path: str, error: type[EnvError]) -> None:
+    async with open_env(TREE) as env:
+        with pytest.raises(error):
+            await env.list_directory(path)
+
+
+# --- committing -----------------------------------------------------------------------------------------------
+
+
+@writers
+async def test_a_commit_creates_changes_and_deletes_and_answers_in_order(open_env: Open) -> None:
+    async with open_env({"old.txt": "old", "change.txt": "1"}) as env:
+        states = await env.commit(
+            [
+                FileWrite("old.txt", None, b"old"),
+                FileWrite("new/deep/file.txt", b"new", None),
+                FileWrite("change.txt", b"2", b"1"),
+            ],
+            WHO,
+        )
+        root = env.working_directory()
+        assert list(states) == [
+            FileState(f"{root}/old.txt", b"old", None),
+            FileState(f"{root}/new/deep/file.txt", None, b"new"),
+            FileState(f"{root}/change.txt", b"1", b"2"),
+        ]
+        assert not await env.file_exists("old.txt")
+        assert await env.read_bytes("new/deep/file.txt") == b"new"
+        assert await env.read_bytes("change.txt") == b"2"
+
+
+@writers
+async def test_an_empty_commit_does_nothing(open_env: Open) -> None:
+    async with open_env({"a": "1"}) as env:
+        assert list(await env.commit([], WHO)) == []
+
+
+@writers
+async def test_a_commit_that_changes_nothing_succeeds(open_env: Open) -> None:
+    async with open_env({"a": "1", "b": "2"}) as env:
+        states = await env.commit([FileWrite("a", b"1", b"1"), FileWrite("missing", None, None)], WHO)
+        assert [(state.before, state.after) for state in states] == [(b"1", b"1"), (None, None)]
+        assert not await env.file_exists("missing")
+
+
+FIRST = FileWrite("first.txt", b"changed", b"first")
+SECOND = FileWrite("made/second.txt", b"made", None)
+
+
+@writers
+@pytest.mark.parametrize(
+    ("bad", "error"),
+    [
+        (FileWrite("there.txt", b"x", b"other"), StaleFileError),
+        (FileWrite("there.txt", b"x", None), StaleFileError),
+        (FileWrite("missing.txt", b"x", b"there"), StaleFileError),
+        (FileWrite("there.txt", None, b"other"), StaleFileError),
+        (FileWrite("missing.txt", None, b"there"), StaleFileError),
+        (FileWrite("there.txt", None, None), StaleFileError),
+        (FileWrite("folder", b"x", None), NotAFileError),
+        (FileWrite("folder", None, b""), NotAFileError),
+        (FileWrite("there.txt/below", b"x", None), NotAFolderError),
+        (FileWrite("there.txt/far/below", b"x", None), NotAFolderError),
+        (FileWrite("./first.txt", b"again", b"first"), CommitError),
+    ],
+    ids=lambda value: f"{value.path} {value.base!r}" if isinstance(value, FileWrite) else "",
+)
+async def test_a_commit_with_one_bad_file_changes_none(
+    open_env: Open, bad: FileWrite, error: type[EnvError]
+) -> None:
+    async with open_env({"first.txt": "first", "there.txt": "there", "folder/x": ""}) as env:
+        before = await env.list_directory(".", 9)
+        with pytest.raises(error):
+            await env.commit([FIRST, SECOND, bad], WHO)
+        assert await env.list_directory(".", 9) == before
+        assert await env.read_bytes("first.txt") == b"first"
+        assert await env.read_bytes("there.txt") == b"there"
+
+
+@refusing_writes
+async def test_a_read_only_place_refuses_every_write(open_env: Open) -> None:
+    async with open_env({"first.txt": "first"}) as env:
+        assert list(await env.commit([], WHO)) == []
+        with pytest.raises(AccessDeniedError):
+            await env.commit([FIRST], WHO)
+        assert await env.read_bytes("first.txt") == b"first"
+
+
+# --- searching ------------------------------------------------------------------------------------------------
+
+SEARCHED: dict[str, str | bytes] = {
+    ".gitignore": "*.log\nbuild/\n!keep.log\n/only_here.py\n",
+    "src/app.py": "import os\nclass App:\n    name = 'app'\n    def run(self):\n        return os.name\n",
+    "src/app_test.py": "from app import App\nApp()\n",
+    "src/web/app.ts": "const app = new App(a.b);\n",
+    "src/web/.ignore": "secret.ts\n",
+    "src/web/secret.ts": "App\n",
+    "src/sub/only_here.py": "App sub\n",
+    "only_here.py": "App top\n",
+    "build/app.py": "App build\n",
+    "trace.log": "App log\n",
+    "keep.log": "App kept\n",
+    ".github/ci.yml": "App ci\n",
+    ".git/config": "App git\n",
+    "data.bin": b"App\0App\n",
+    "crlf.txt": "App\r\nother\r\n",
+    "latin.txt": b"App \xe9\n",
+    "utf16.txt": "App wide\n".encode("utf-16"),
+}
+
+IN_APP = [(".github/ci.yml", 1), ("crlf.txt", 1), ("keep.log", 1), ("latin.txt", 1), ("src/app.py", 2)]
+IN_SRC = [("src/app_test.py", 1), ("src/app_test.py", 2), ("src/sub/only_here.py", 1), ("src/web/app.ts", 1)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "options", "expected"),
+    [
+        ("App", ".", GrepOptions(), [*IN_APP, *IN_SRC, ("utf16.txt", 1)]),
+        ("^App$", ".", GrepOptions(), [("crlf.txt", 1)]),
+        (r"\bclass\s+\w+:", "src", GrepOptions(), [("src/app.py", 2)]),
+        ("CLASS", "src", GrepOptions(), []),
+        ("CLASS", "src", GrepOptions(case_insensitive=True), [("src/app.py", 2)]),
+        ("App(a.b)", "src", GrepOptions(literal=True), [("src/web/app.ts", 1)]),
+        ("a.b", "src/web", GrepOptions(literal=True, case_insensitive=True), [("src/web/app.ts", 1)]),
+        ("App", ".", GrepOptions(glob_filter="*.ts"), [("src/web/app.ts", 1)]),
+        ("App", ".", GrepOptions(glob_filter="*.{ts,yml}"), [(".github/ci.yml", 1), ("src/web/app.ts", 1)]),
+        ("App", ".", GrepOptions(glob_filter="src/**/*.ts"), [("src/web/app.ts", 1)]),
+        ("App", "src", GrepOptions(glob_filter="web/*"), [("src/web/app.ts", 1)]),
+        ("App", "src", GrepOptions(glob_filter="!*.py"), [("src/web/app.ts", 1)]),
+        ("App", ".", GrepOptions(glob_filter="*.log"), [("keep.log", 1)]),
+        ("App", "build", GrepOptions(), [("build/app.py", 1)]),
+        ("App", "trace.log", GrepOptions(), [("trace.log", 1)]),
+        ("App", "data.bin", GrepOptions(), []),
+        ("nowhere", ".", GrepOptions(), []),
+    ],
+)
+async def test_grep_finds_lines_in_path_order(
+    open_env: Open, pattern: str, path: str, options: GrepOptions, expected: list[tuple[str, int]]
+) -> None:
+    async with open_env(SEARCHED) as env:
+        result = await env.grep(pattern, path, options)
+    assert [(line.path, line.line) for line in result.lines] == expected
+    assert not result.truncated
+
+
+async def test_grep_gives_text_without_ending_and_readable(open_env: Open) -> None:
+    async with open_env(SEARCHED) as env:
+        result = await env.grep("App", ".", GrepOptions(glob_filter="*.txt"))
+    assert [line.text for line in result.lines] == ["App", "App \ufffd", "App wide"]
+
+
+async def test_grep_with_context_marks_what_matched(open_env: Open) -> None:
+    async with open_env({"a.txt": "1\n2\nhit\n4\n5\nhit\n7\n8\nhit"}) as env:
+        result = await env.grep("hit", ".", GrepOptions(before_lines=1, after_lines=1, max_results=2))
+    assert [(line.line, line.is_match) for line in result.lines] == [
+        (2, False),
+        (3, True),
+        (4, False),
+        (5, False),
+        (6, True),
+        (7, False),
+    ]
+    assert result.truncated
+
+
+async def test_grep_with_too_many_matches_keeps_the_first_in_path_order(open_env: Open) -> None:
+    async with open_env({f"{name}/f.txt": "hit\nhit\n" for name in "dcba"}) as env:
+        result = await env.grep("hit", ".", GrepOptions(max_results=3))
+    assert [(line.path, line.line) for line in result.lines] == [
+        ("a/f.txt", 1),
+        ("a/f.txt", 2),
+        ("b/f.txt", 1),
+    ]
+    assert result.truncated
+
+
+async def test_grep_of_a_minified_line_shows_the_match(open_env: Open) -> None:
+    async with open_env({"a.js": "x" * 50_000 + "needle" + "y" * 50_000}) as env:
+        (line,) = (await env.grep("needle", ".", GrepOptions())).lines
+    assert "needle" in line.text
+    assert len(line.text) <= 2_002
+    assert line.text.startswith("…")
+    assert line.text.endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "options", "error"),
+    [
+        ("(", ".", GrepOptions(), InvalidPatternError),
+        ("nul\0", ".", GrepOptions(), InvalidPatternError),
+        ("x", ".", GrepOptions(glob_filter="[a"), InvalidPatternError),
+        ("x", ".", GrepOptions(glob_filter="{a"), InvalidPatternError),
+        ("x", "missing", GrepOptions(), PathNotFoundError),
+    ],
+)
+async def test_grep_for_what_cannot_be_searched_says_why(
+    open_env: Open, pattern: str, path: str, options: GrepOptions, error: type[EnvError]
+) -> None:
+    async with open_env(SEARCHED) as env:
+        with pytest.raises(error):
+            await env.grep(pattern, path, options)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "expected"),
+    [
+        ("*.txt", ".", ["utf16.txt", "latin.txt", "crlf.txt"]),
+        ("**/*.py", ".", ["src/sub/only_here.py", "src/app_test.py", "src/app.py"]),
+        ("src/**", ".", [
+            "src/sub/only_here.py", "src/web/.ignore", "src/web/app.ts", "src/app_test.py", "src/app.py"]),
+        ("*.py", "src", ["src/app_test.py", "src/app.py"]),
+        ("src/*.py", ".", ["src/app_test.py", "src/app.py"]),
+        ("src/{app,none}.[pq]?", ".", ["src/app.py"]),
+        ("{root}/src/**/*.ts", ".", ["src/web/app.ts"]),
+        ("src/app.py", ".", ["src/app.py"]),
+        (".github/*", ".", [".github/ci.yml"]),
+        ("**/*.log", ".", ["keep.log"]),
+        ("build/*.py", ".", ["build/app.py"]),
+        ("nowhere/*.py", ".", []),
+        ("**/config", ".", []),
+    ],
+)  # fmt: skip
+async def test_glob_finds_files_newest_first(
+    open_env: Open, pattern: str, path: str, expected: Sequence[str]
+) -> None:
+    async with open_env(SEARCHED) as env:
+        found = await env.glob(pattern.replace("{root}", env.working_directory()), path)
+    assert list(found) == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "error"),
+    [
+        ("", ".", InvalidPatternError),
+        ("src/", ".", InvalidPatternError),
+        ("[z", ".", InvalidPatternError),
+        ("[z-a]", ".", InvalidPatternError),
+        ("../*", "src", InvalidPatternError),
+        ("/*", ".", InvalidPatternError),
+        ("*", "missing", PathNotFoundError),
+        ("*", "crlf.txt", NotAFolderError),
+    ],
+)
+async def test_glob_of_what_cannot_be_searched_says_why(
+    open_env: Open, pattern: str, path: str, error: type[EnvError]
+) -> None:
+    async with open_env(SEARCHED) as env:
+        with pytest.raises(error):
+            await env.glob(pattern, path)
+
+
+@writers
+async def test_glob_after_a_commit_gives_the_written_file_first(open_env: Open) -> None:
+    async with open_env({"a.txt": "1", "b.txt": "2"}) as env:
+        await env.commit([FileWrite("a.txt", b"new", b"1")], WHO)
+        assert list(await env.glob("*.txt", ".")) == ["a.txt", "b.txt"]
+
+
+# --- commands -------------------------------------------------------------------------------------------------
+
+
+@runners
+async def test_a_command_gives_its_streams_and_its_exit_code(open_env: Open) -> None:
+    pieces: list[tuple[str, str]] = []
+    async with open_env({}) as env:
+        result = await env.exec_command(
+            "echo out; echo err >&2; exit 3",
+            CommandOptions(),
+            lambda stream, text: pieces.append((stream, text)),
+        )
+    assert (result.stdout, result.stderr, result.exit_code) == ("out\n", "err\n", 3)
+    assert sorted(pieces) == [("stderr", "err\n"), ("stdout", "out\n")]
+    assert result.output == "".join(text for _, text in pieces)
+    assert not result.timed_out
+    assert result.note == ""
+
+
+@runners
+@pytest.mark.parametrize(
+    ("command", "options", "output"),
+    [
+        ("cat here.txt", CommandOptions(working_dir="sub"), "found me\n"),
+        ("echo $GREETING", CommandOptions(env_vars={"GREETING": "hello"}), "hello\n"),
+        ("cat", CommandOptions(), ""),
+        ("kill -9 $$", CommandOptions(), ""),
+    ],
+    ids=["working directory", "variables", "no input", "killed"],
+)
+async def test_a_command_gets_what_its_options_say(
+    open_env: Open, command: str, options: CommandOptions, output: str
+) -> None:
+    async with open_env({"sub/here.txt": "found me\n"}) as env:
+        result = await env.exec_command(command, options)
+    assert result.output == output
+    assert result.exit_code == (-9 if "kill" in command else 0)
+
+
+@runners
+@pytest.mark.parametrize(
+    ("command", "options", "error"),
+    [
+        ("true", CommandOptions(working_dir="missing"), PathNotFoundError),
+        ("true", CommandOptions(working_dir="sub/here.txt"), NotAFolderError),
+        ("nul\0", CommandOptions(), ProcessStartError),
+        ("true " + "x" * 3_000_000, CommandOptions(), ProcessStartError),
+    ],
+    ids=["no folder", "a file", "NUL", "too long"],
+)
+async def test_a_command_that_cannot_start_says_why(
+    open_env: Open, command: str, options: CommandOptions, error: type[EnvError]
+) -> None:
+    async with open_env({"sub/here.txt": ""}) as env:
+        with pytest.raises(error):
+            await env.exec_command(command, options)
+        with pytest.raises(error):
+            await env.start_process(command, options)
+        assert list(await env.list_processes()) == []
+
+
+@runners
+async def test_a_background_process_is_started_read_listed_and_killed(open_env: Open) -> None:
+    async with open_env({}) as env:
+        started = await env.start_process("echo ready; exec sleep 1000", CommandOptions())
+        await printed(env, started.id, "ready\n")
+        offset = len("ready\n")
+        assert [(info.id, info.exit_code) for info in await env.list_processes()] == [("p1", None)]
+        ended = await env.kill_process(started.id)
+        assert (ended.id, ended.command, ended.pid, ended.exit_code) == (
+            "p1",
+            started.command,
+            started.pid,
+            -15,
+        )
+        assert list(await env.list_processes()) == [ended]
+        assert await env.read_process(started.id, 0) == ("ready\n", offset)
+        assert await env.read_process(started.id, 3) == ("dy\n", offset)
+        assert await env.read_process(started.id, offset) == ("", offset)
+
+
+@runners
+async def test_a_background_process_reads_what_is_written_until_its_input_is_closed(open_env: Open) -> None:
+    async with open_env({}) as env:
+        started = await env.start_process(
+            "read first; echo got $first; cat; echo end; exec sleep 1000", CommandOptions()
+        )
+        await env.write_process(started.id, "one\n")
+        await printed(env, started.id, "got one\n")
+        assert (await env.write_process(started.id, "two\nthree\n", close=True)).exit_code is None
+        await printed(env, started.id, "got one\ntwo\nthree\nend\n")
+        with pytest.raises(InputRefusedError):
+            await env.write_process(started.id, "four\n")
+        await env.kill_process(started.id)
+        with pytest.raises(InputRefusedError):
+            await env.write_process(started.id, "five\n")
+
+
+@pytest.mark.parametrize("action", ["read", "write", "kill"])
+async def test_an_unknown_background_process_is_not_found(open_env: Open, action: str) -> None:
+    async with open_env({}) as env:
+        with pytest.raises(PathNotFoundError):
+            match action:
+                case "read":
+                    await env.read_process("p9")
+                case "write":
+                    await env.write_process("p9", "x")
+                case _:
+                    await env.kill_process("p9")
+
+
+@without_commands
+async def test_a_place_without_commands_says_so(open_env: Open) -> None:
+    async with open_env({}) as env:
+        with pytest.raises(UnsupportedError):
+            await env.exec_command("true", CommandOptions())
+        with pytest.raises(UnsupportedError):
+            await env.start_process("true", CommandOptions())
+        assert list(await env.list_processes()) == []
