@@ -58,7 +58,10 @@ class DirEntry:
 
 @dataclass(frozen=True, slots=True)
 class GrepOptions:
-    """`glob_filter` as in `*.py`; `literal`: the pattern is no regex; context in lines before and after a match."""
+    """`glob_filter` as in `*.py`, `!*.min.js` or both (`*.js !*.min.js`); `literal`: the pattern is no regex.
+
+    Context is in lines before and after a match.
+    """
 
     glob_filter: str = ""
     case_insensitive: bool = False

@@ -26,6 +26,7 @@ NEVER_LISTED = ".git"
 SEARCH_LIMIT_BYTES = READ_LIMIT_BYTES
 """Larger files are not searched: nobody could read what was found."""
 
+_NEXT_EXCLUDED = re.compile(r"\s+(?=!)")
 _WILDCARD = re.compile(r"[*?\[{\\]")
 
 
@@ -149,11 +150,14 @@ def plan_glob(pattern: str, path: str) -> GlobPlan:
 def path_filter(glob_filter: str) -> Callable[[str, str], bool]:
     """A test of two spellings of one path: true when one of them passes `glob_filter`.
 
-    Without a slash the glob is for the file's name, with one for the whole path; a leading `!` excludes.
-    Raises InvalidPatternError.
+    Without a slash the glob is for the file's name, with one for the whole path; a leading `!` excludes, also behind
+    another glob (`*.js !*.min.js`). Raises InvalidPatternError.
     """
-    if not glob_filter:
-        return lambda _one, _other: True
+    tests = [_one_filter(glob) for glob in _NEXT_EXCLUDED.split(glob_filter) if glob]
+    return lambda one, other: all(passes(one, other) for passes in tests)
+
+
+def _one_filter(glob_filter: str) -> Callable[[str, str], bool]:
     negated = glob_filter.startswith("!")
     glob = glob_filter[negated:].removeprefix("./")
     regex, by_name = compile_glob(glob.removeprefix("/")), "/" not in glob

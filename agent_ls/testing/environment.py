@@ -293,6 +293,7 @@ IN_SRC = [("src/app_test.py", 1), ("src/app_test.py", 2), ("src/sub/only_here.py
         ("App", ".", GrepOptions(glob_filter="src/**/*.ts"), [("src/web/app.ts", 1)]),
         ("App", "src", GrepOptions(glob_filter="web/*"), [("src/web/app.ts", 1)]),
         ("App", "src", GrepOptions(glob_filter="!*.py"), [("src/web/app.ts", 1)]),
+        ("App", "src", GrepOptions(glob_filter="*.* !*.py"), [("src/web/app.ts", 1)]),
         ("App", ".", GrepOptions(glob_filter="*.log"), [("keep.log", 1)]),
         ("App", "build", GrepOptions(), [("build/app.py", 1)]),
         ("App", "trace.log", GrepOptions(), [("trace.log", 1)]),

@@ -26,7 +26,8 @@ class GrepArguments(Arguments):
         default=".", description="The folder or file to search; the working directory when left out."
     )
     glob_filter: str = Field(
-        default="", description="Only files that match, for example `*.py`; `!*.min.js` leaves files out."
+        default="",
+        description="Only files that match, for example `*.py`; `!*.min.js` leaves files out: `*.js !*.min.js`.",
     )
     case_insensitive: bool = Field(default=False, description="Ignore case.")
     literal: bool = Field(default=False, description="Take the pattern as plain text, not as an expression.")

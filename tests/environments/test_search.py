@@ -111,6 +111,12 @@ def test_a_glob_that_leaves_its_folder_is_refused(pattern: str) -> None:
         ("b/*.py", "src/b/a.py", False),
         ("**/b/*.py", "src/b/a.py", True),
         ("!src/**", "src/b/a.py", False),
+        ("*.js !*.min.js", "d/a.js", True),
+        ("*.js !*.min.js", "d/a.min.js", False),
+        ("*.js !*.min.js", "d/a.py", False),
+        ("!*.js  !d/**", "a.py", True),
+        ("!*.js  !d/**", "d/a.py", False),
+        ("two words.txt", "d/two words.txt", True),
     ],
 )
 def test_a_filter_is_for_names_or_for_whole_paths(glob_filter: str, path: str, passes: bool) -> None:
