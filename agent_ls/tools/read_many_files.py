@@ -7,6 +7,7 @@ from pydantic import Field
 from agent_ls.environments.base import sha256
 from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.errors import EnvError
+from agent_ls.environments.search import path_filter
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.paths import absolute, shown_path
 from agent_ls.tools.read_file import ReadFileArguments, shown
@@ -24,10 +25,17 @@ class ReadManyFilesArguments(Arguments):
         max_length=MAX_FILES,
         description="Paths of files, absolute or relative to the working directory, or patterns such as `src/**/*.py`.",
     )
+    exclude: list[str] = Field(
+        default_factory=list,
+        description="Patterns of files that the patterns are not to find, for example `*_test.go` or `docs/**`.",
+    )
+    limit: int = Field(
+        default=FILE_LIMIT_LINES, ge=1, le=FILE_LIMIT_LINES, description="The most lines of each file."
+    )
 
 
 async def prepare(arguments: ReadManyFilesArguments, context: ToolContext) -> Prepared:
-    paths, left_out = await _expanded(arguments.paths, context)
+    paths, left_out = await _expanded(arguments, context)
 
     async def run() -> ToolOutput:
         if not paths:
@@ -35,7 +43,7 @@ async def prepare(arguments: ReadManyFilesArguments, context: ToolContext) -> Pr
                 f"No files match {', '.join(arguments.paths)}. Look for them with glob.",
                 kind="file_not_found",
             )
-        outputs = [await _read(path, context) for path in paths]
+        outputs = [await _read(path, arguments.limit, context) for path in paths]
         rest = [f"[{left_out} more files match and were left out; name fewer.]"] if left_out else []
         return ToolOutput(
             "\n\n".join([*(output.text for output in outputs), *rest]),
@@ -48,25 +56,29 @@ async def prepare(arguments: ReadManyFilesArguments, context: ToolContext) -> Pr
     return Prepared(ReadEffect(tuple(paths) or (absolute(".", context.environment),)), run)
 
 
-async def _expanded(asked: list[str], context: ToolContext) -> tuple[list[str], int]:
-    """The files that are meant, each once, and how many more there would be."""
+async def _expanded(arguments: ReadManyFilesArguments, context: ToolContext) -> tuple[list[str], int]:
+    """The files that are meant, each once, and how many more there would be. What is named is never left out."""
+    passes = path_filter(
+        " ".join(f"!{pattern.removeprefix('!')}" for pattern in arguments.exclude if pattern)
+    )
     found: dict[str, None] = {}
-    for path in asked:
+    for path in arguments.paths:
         if not _WILDCARDS & set(path) or await context.environment.file_exists(path):
             found[absolute(path, context.environment)] = None
             continue
         for match in await context.environment.glob(path, absolute(".", context.environment)):
-            found[absolute(match, context.environment)] = None
+            if passes(match, match):
+                found[absolute(match, context.environment)] = None
     paths = [*found]
     return paths[:MAX_FILES], max(0, len(paths) - MAX_FILES)
 
 
-async def _read(path: str, context: ToolContext) -> ToolOutput:
+async def _read(path: str, limit: int, context: ToolContext) -> ToolOutput:
     """One file under its name; what fails says so in its place, and the others are read all the same."""
     name = shown_path(path, context.environment)
     try:
         data = await context.environment.read_bytes(path)
-        output = shown(data, name, ReadFileArguments(file_path=path, limit=FILE_LIMIT_LINES))
+        output = shown(data, name, ReadFileArguments(file_path=path, limit=limit))
     except (EnvError, ToolError) as error:
         return ToolOutput(f"--- {name} ---\n[Not read: {error}]", is_error=True)
     context.reads.show(path, sha256(data), data)

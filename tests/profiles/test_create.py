@@ -36,7 +36,7 @@ PARAMETERS: dict[str, list[str]] = {
     "send_input": ["agent_id", "message"],
     "wait": ["agent_id"],
     "close_agent": ["agent_id"],
-    "read_many_files": ["paths"],
+    "read_many_files": ["paths", "exclude", "limit"],
     "list_dir": ["path", "depth", "hidden", "ignored", "pattern"],
 }
 SUBAGENTS = ["spawn_agent", "send_input", "wait", "close_agent"]

@@ -4,6 +4,7 @@ import pytest
 
 from agent_ls.environments.base import sha256
 from agent_ls.environments.effects import ReadEffect
+from agent_ls.environments.errors import InvalidPatternError
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.tools.read_many_files import FILE_LIMIT_LINES, MAX_FILES, READ_MANY_FILES
 from tests.support.tool_calls import ToolCalls
@@ -59,3 +60,19 @@ async def test_read_many_files_when_there_is_too_much_then_the_rest_is_told() ->
     assert f"Continue with offset={FILE_LIMIT_LINES + 1}" in long.text
     many = ToolCalls(MemoryEnvironment({f"f{n}.py": "x\n" for n in range(MAX_FILES + 3)}))
     assert "[3 more files match and were left out" in (await many.call(READ_MANY_FILES, paths=["*.py"])).text
+
+
+@pytest.mark.req("P4")
+async def test_read_many_files_when_some_are_excluded_then_patterns_do_not_find_them_but_names_do() -> None:
+    session = calls()
+    output = await session.call(READ_MANY_FILES, paths=["**/*", "src/c.txt"], exclude=["*.txt", "src/**"])
+    assert output.text == "--- a.py ---\n1 | 1\n\n--- src/c.txt ---\n1 | 3"
+    with pytest.raises(InvalidPatternError, match="a \\[ has no ]"):
+        await calls().call(READ_MANY_FILES, paths=["**/*.py"], exclude=["[a"])
+
+
+@pytest.mark.req("P4")
+async def test_read_many_files_when_a_limit_is_set_then_each_file_is_cut_there() -> None:
+    output = await calls().call(READ_MANY_FILES, paths=["long.txt"], limit=2)
+    assert output.text.startswith("--- long.txt ---\n1 | x\n2 | x\n")
+    assert "3 | x" not in output.text and "offset=3" in output.text
