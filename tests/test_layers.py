@@ -28,8 +28,10 @@ ALLOWED: dict[str, set[str]] = {
     "environments.editor_host": ENV_TYPES,
     "environments.search": ENV_TYPES | {"text"},
     "environments.terminal_host": set(),
+    "environments.walls": set(),
     "environments.local": ENV_TYPES
-    | {"environments.local", "environments.search", "environments.terminal_host", "relay.frames", "text"},
+    | {"environments.local", "environments.search", "environments.terminal_host", "environments.walls",
+       "relay.frames", "text"},
     "relay": {"relay"},
     "environments.memory": ENV_TYPES | {"environments.search", "text"},
     "environments.wrappers": ENV_TYPES | {"environments.wrappers", "text"},

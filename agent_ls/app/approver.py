@@ -35,7 +35,7 @@ class PolicyApprover:
     """Judges by mode and grants, and asks at the desk. `mode` and `review` may be changed while a session runs.
 
     What was allowed is told to `bounds`, so that the act is held to it. `is_trusted` is asked each time, in a thread:
-    whether the user trusts the workspace.
+    whether the user trusts the workspace. `is_walled`: whether the sandbox that was asked for stands.
     """
 
     def __init__(
@@ -47,6 +47,7 @@ class PolicyApprover:
         grants: Grants,
         review: ReviewSetting = "after",
         is_trusted: Callable[[], bool] = lambda: True,
+        is_walled: Callable[[], bool] = lambda: True,
     ) -> None:
         self.mode = mode
         self.review = review
@@ -55,6 +56,7 @@ class PolicyApprover:
         self.desk = desk
         self._bounds = bounds
         self._is_trusted = is_trusted
+        self._is_walled = is_walled
 
     async def decide(self, question: ApprovalQuestion) -> Decision:
         # A call keeps the setting that it was judged by: it was not asked about because its hunks are.
@@ -86,6 +88,7 @@ class PolicyApprover:
             doubt=seen.doubt,
             review=review,
             is_trusted=is_trusted,
+            is_walled=self._is_walled(),
         )
         return seen, judge(question.effect, situation)
 

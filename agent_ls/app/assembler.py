@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_ls.app.approver import PolicyApprover
@@ -24,6 +25,7 @@ from agent_ls.app.settings import Settings
 from agent_ls.app.stored import SessionFiles
 from agent_ls.app.surroundings import EditorEyes, EditorSurroundings
 from agent_ls.app.trust import TrustGate, WorkspaceTrust
+from agent_ls.app.walls import Leaving, SessionWalls
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.editor_host import EditorHost
@@ -31,9 +33,11 @@ from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.local.own_terminals import chosen_terminals
 from agent_ls.environments.terminal_host import TerminalHost
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
+from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
 from agent_ls.loop.approval import ApprovalDesk
 from agent_ls.loop.budget import UseLimits
 from agent_ls.loop.config import SessionConfig
+from agent_ls.loop.events import RecordedEvent
 from agent_ls.loop.ids import SessionId
 from agent_ls.loop.redaction import Known
 from agent_ls.loop.restored import Restored
@@ -73,6 +77,7 @@ class Assembler:
     clock: SystemClock
     rules: RuleStore
     trust: WorkspaceTrust
+    state: Path
     host: EditorHost | None
     eyes: EditorEyes | None
     terminals: TerminalHost | None
@@ -124,6 +129,7 @@ class Assembler:
             grants=grants,
             review=choice.review,
             is_trusted=gate.is_trusted,
+            is_walled=lambda: walls is None or walls.stand,
         )
         # A place of a program's own is not looked through: only the disk of this machine can be.
         listed = local.list_files if isinstance(local, LocalEnvironment) else None
@@ -138,7 +144,9 @@ class Assembler:
             heard = partial(RecordingCommands, tape=tape)
             opened.recorder.also = tape.event
         profiles = self._profiles(settings, client, tape)
-        bounded = BoundedEnvironment(files, bounds)
+        walls = self._walls(settings, bounds, lambda event: session.emit(event))
+        within = SandboxedEnvironment(files, walls, Leaving(desk, folder)) if walls else files
+        bounded = BoundedEnvironment(within, bounds)
         commands = command_files(listed, files, self.host) if listed else None
         environment = ReviewedEnvironment(bounded, self.review, stored, desk.is_reviewed_first, commands)
         facts = opened.stored.fold.config.get("environment") if opened.stored else None
@@ -200,6 +208,17 @@ class Assembler:
         return lambda provider, model: with_web_tools(
             self.models.profile(provider, model), settings, client, pages
         )
+
+    def _walls(
+        self,
+        settings: Settings,
+        bounds: PathBounds,
+        emit: Callable[[RecordedEvent], object],
+    ) -> SessionWalls | None:
+        """None: none were asked for, or commands run in a place of a program's own."""
+        if not settings.sandbox.enabled or self.environment:
+            return None
+        return SessionWalls(settings.sandbox, bounds.places, str(self.state), emit)
 
 
 def _config(settings: Settings, effort: str | None) -> SessionConfig:

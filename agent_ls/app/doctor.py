@@ -21,12 +21,15 @@ import anyio
 import anyio.to_thread
 
 from agent_ls._version import __version__
+from agent_ls.app.bounds import places_of
 from agent_ls.app.clock import SystemClock
 from agent_ls.app.keys import load_credentials
 from agent_ls.app.logs import log_path
 from agent_ls.app.reachable import LOCAL, reach_all
+from agent_ls.app.settings import SandboxSettings
 from agent_ls.app.state_folder import state_folder
 from agent_ls.app.trust import TRUST_VARIABLE, WorkspaceTrust, trusted_by_variable
+from agent_ls.app.walls import SessionWalls
 from agent_ls.environments.local.ripgrep import candidates, newest
 from agent_ls.llm.credentials import Credentials, key_variable
 from agent_ls.store.trust import TrustStore
@@ -67,6 +70,7 @@ async def examine(*, asks_providers: bool) -> list[Finding]:
     credentials = load_credentials()
     found = [_program(), *_system(), await anyio.to_thread.run_sync(_state), _log()]
     found += await anyio.to_thread.run_sync(_trust)
+    found.append(await _sandbox())
     found += [
         await _ripgrep(),
         await _versioned("git", "git", GIT_FROM, "sessions then know nothing of branches"),
@@ -95,7 +99,26 @@ def _system() -> Iterator[Finding]:
         yield Finding("commands", "good", f"run by {shell}, through pipes")
     else:
         yield Finding("commands", "bad", "there is no shell on PATH", "install bash, or mend PATH")
-    yield Finding("sandbox", "note", "commands are not confined by the system", "see docs/security.md")
+
+
+async def _sandbox() -> Finding:
+    """What a session in this folder would have, were one asked for."""
+    text = "bubblewrap and seatbelt are not for Windows"
+    if os.name == "posix":
+        walls = SessionWalls(
+            SandboxSettings(enabled=True),
+            await anyio.to_thread.run_sync(places_of, "."),
+            str(state_folder()),
+            lambda event: None,
+        )
+        text = await walls.raise_up()
+        stands = walls.stand
+        await anyio.to_thread.run_sync(walls.take_down)
+        if stands:
+            return Finding("sandbox", "good", f"where agentLs.sandbox is enabled: {text}")
+    return Finding(
+        "sandbox", "note", f"commands cannot be confined: {text}", "see docs/configuration.md, Sandbox"
+    )
 
 
 def _state() -> Finding:

@@ -108,6 +108,16 @@ class CommandEnvironmentSettings(_Section):
         return EnvRules(self.inherit, tuple(self.deny), tuple(self.keep))
 
 
+class SandboxSettings(_Section):
+    """Whether commands are confined by the system (X4), and what they may do then: write below the workspace and
+    `writable` (absolute folders, or below `~`), and use the network.
+    """
+
+    enabled: bool = False
+    network: bool = False
+    writable: list[str] = Field(default_factory=list)
+
+
 class Settings(_Section):
     """`provider` and `model` "" leave the choice to the first key found; times are milliseconds, 0 limits: none."""
 
@@ -127,6 +137,7 @@ class Settings(_Section):
     limits: LimitSettings = LimitSettings()
     context: ContextSettings = ContextSettings()
     command_environment: CommandEnvironmentSettings = CommandEnvironmentSettings()
+    sandbox: SandboxSettings = SandboxSettings()
     providers: dict[str, ProviderSettings] = Field(default_factory=dict)
     record: bool = False
     log_level: Literal["error", "warning", "info", "debug"] = "info"
@@ -144,6 +155,7 @@ _SECTIONS = (
     LimitSettings,
     ContextSettings,
     CommandEnvironmentSettings,
+    SandboxSettings,
     ProviderSettings,
 )
 

@@ -121,6 +121,7 @@ class Workbench:
             clock=self._clock,
             rules=rules,
             trust=self.trust,
+            state=self._store.layout.root,
             host=editor_host,
             eyes=eyes,
             terminals=terminals,

@@ -5,6 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent_ls.app.settings import Settings
 
 APPROVALS = ("never", "ask", "edits", "all")
 
@@ -31,6 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="trust the folder, for this once; `agent-ls trust add` does from now on. Without: nothing is changed or "
         "run in a folder that is not trusted",
+    )
+    parser.add_argument(
+        "--sandbox",
+        choices=("off", "on", "network"),
+        default="off",
+        help="on: commands write below the folder only and have no network; network: they have it. Needs bubblewrap on "
+        "Linux; where there is none every command is asked about",
     )
     parser.add_argument("--cd", type=Path, default=Path(), metavar="FOLDER", help="work in this folder")
     parser.add_argument("--resume", default="", metavar="ID", help="go on with a stored session")
@@ -71,6 +82,7 @@ def run(options: argparse.Namespace) -> int:
                 as_json=options.json,
                 resume=options.resume,
                 trust=options.trust,
+                settings=_settings(options.sandbox),
                 record=options.record.absolute() if options.record else None,
             )
         )
@@ -79,3 +91,9 @@ def run(options: argparse.Namespace) -> int:
         if error.hint:
             print(f"  {error.hint}", file=sys.stderr)
         return face.USAGE if error.is_usage else face.FAILED
+
+
+def _settings(sandbox: str) -> Settings:
+    from agent_ls.app.settings import SandboxSettings, Settings
+
+    return Settings(sandbox=SandboxSettings(enabled=sandbox != "off", network=sandbox == "network"))

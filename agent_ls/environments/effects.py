@@ -58,7 +58,8 @@ class WriteEffect:
 class CommandEffect:
     """Runs a shell command in `working_dir` with `env_vars` added.
 
-    `input_of` is not empty where it is typed into a background process, whose id that is, instead.
+    `input_of` is not empty where it is typed into a background process, whose id that is, instead. `outside_sandbox`:
+    where the others run in one.
     """
 
     command: str
@@ -66,10 +67,13 @@ class CommandEffect:
     env_vars: tuple[tuple[str, str], ...] = ()
     background: bool = False
     input_of: str = ""
+    outside_sandbox: bool = False
 
     @property
     def digest(self) -> str:
         parts = (self.command, self.working_dir, repr(self.env_vars), str(self.background))
+        if self.outside_sandbox:
+            return _digest("outside", *parts)
         return _digest("input", self.input_of, *parts) if self.input_of else _digest("command", *parts)
 
 

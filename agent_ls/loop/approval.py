@@ -245,8 +245,9 @@ def _requested(question: ApprovalQuestion, verdict: Verdict) -> ApprovalRequeste
 def effect_json(effect: Effect) -> dict[str, Any]:
     """The effect as plain JSON with camelCase names; `type` is the name of its class."""
     told = {"type": type(effect).__name__, **_camel(asdict(effect))}
-    if not told.get("inputOf"):  # few commands are input
-        told.pop("inputOf", None)
+    for seldom in ("inputOf", "outsideSandbox"):
+        if not told.get(seldom):
+            told.pop(seldom, None)
     return told
 
 

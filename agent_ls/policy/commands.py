@@ -40,13 +40,15 @@ def judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
     places = [effect.working_dir, *found.paths, *situation.leads]
     if ignored := situation.ignored(places):
         return Refuse(f"{ignored} is blocked by policy: {IGNORE_FILE} names it")
-    if why := _never_silent(found, effect.working_dir, situation):
+    if why := "; ".join(
+        filter(None, (_never_silent(found, effect.working_dir, situation), _outside(effect)))
+    ):
         return _asked_always(effect, why, places, situation)
     exact = f"command:{effect.digest}"
     if exact in situation.grants:
         return Allow("this exact command was allowed by the user", (exact,))
     if not situation.is_walled:
-        return Ask("the walls that you asked for do not stand on this machine", _exact(exact))
+        return Ask("a sandbox was asked for, and there is none on this machine", _exact(exact))
     if effect.input_of and not _is_whole(effect.command):
         why = f"a line typed into process {effect.input_of} is not whole, so that it cannot be judged"
         return _asked_always(effect, why, places, situation)
@@ -55,6 +57,10 @@ def judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
     if situation.mode == "full":
         return Allow("mode full")
     return _by_rules(effect, found, situation, exact)
+
+
+def _outside(effect: CommandEffect) -> str:
+    return "it runs outside of the sandbox, once more from its beginning" if effect.outside_sandbox else ""
 
 
 def _is_whole(text: str) -> bool:

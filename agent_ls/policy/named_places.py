@@ -11,6 +11,12 @@ SENSITIVE_NAMES = frozenset(
     )
 )  # fmt: skip
 
+GUARDED_NAMES = (
+    ".git/hooks", ".git/config", ".hg/hgrc", ".vscode", ".idea", ".envrc", ".agent-ls", ".agent-ls-ignore",
+    ".husky", ".pre-commit-config.yaml",
+)  # fmt: skip
+"""Below a root: what runs by itself later, so that a sandbox keeps commands from writing it."""
+
 DENIED_HOME_PLACES = (
     ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker/config.json", ".config/gcloud", ".config/gh",
     ".password-store", ".netrc", ".git-credentials",

@@ -9,6 +9,7 @@ import pytest
 from agent_ls.app.trust import TRUST_VARIABLE
 from tests.support.commands import Finished, environment, provider_variables, run
 from tests.support.loopback import AnthropicServer, Script, Text, ToolCall
+from tests.support.sandboxes import needs_bubblewrap
 
 pytestmark = pytest.mark.req("H13", "X8")
 
@@ -57,3 +58,17 @@ def test_decision_that_is_kept_trusts_from_now_on(project: Path) -> None:
     assert run("trust", "add", cwd=project, environ=environ).code == 0
     assert play(project, "--approve", "edits")[0].code == 0
     assert run("trust", "add", "no-such", cwd=project, environ=environ).code == 2
+
+
+@needs_bubblewrap
+@pytest.mark.req("X4")
+@pytest.mark.parametrize(("flags", "is_made"), [(("--sandbox", "on"), False), ((), True)])
+def test_flag_confines_commands(project: Path, flags: tuple[str, ...], is_made: bool) -> None:
+    (project / "build.sh").write_text("#!/bin/sh\ntouch inside; echo x > ~/made\n")
+    (project / "build.sh").chmod(0o755)
+    call = ToolCall("shell", {"command": "./build.sh"})
+    with AnthropicServer([[Text("So."), call], "All done."]) as server:
+        environ = environment(project.parent / "home", **provider_variables(server))
+        done = run("exec", "--approve", "all", *flags, "do it", cwd=project, environ=environ)
+    assert (project / "inside").exists() and (Path(environ["HOME"]) / "made").exists() == is_made
+    assert ("Commands run in a sandbox" in done.out) != is_made

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from agent_ls.environments.base import CommandOptions, ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 from agent_ls.environments.wrappers.read_only import ReadOnlyEnvironment
+from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
 from agent_ls.testing.places import EnvironmentFactory, write_files
 from tests.support.fake_editor_host import FakeEditorHost
+from tests.support.sandboxes import walls
 
 SHORT_GRACE_MS = 100  # for tests that need no proof of the two seconds
 
@@ -20,6 +23,15 @@ SHORT_GRACE_MS = 100  # for tests that need no proof of the two seconds
 def local(folder: Path, files: Mapping[str, str | bytes], ripgrep: str | None = None) -> LocalEnvironment:
     write_files(folder, files)
     return LocalEnvironment(str(folder), terminate_grace_ms=SHORT_GRACE_MS, ripgrep=ripgrep)
+
+
+def sandboxed(folder: Path, files: Mapping[str, str | bytes]) -> SandboxedEnvironment:
+    """Within real walls, where this machine has them."""
+    return SandboxedEnvironment(local(folder, files), walls(folder, folder.parent / "state"), _stay)
+
+
+async def _stay(command: str, options: CommandOptions, at: str) -> bool:
+    return False
 
 
 class NoBounds:
@@ -62,6 +74,7 @@ FACTORIES = [
         "read-only", lambda folder, files: ReadOnlyEnvironment(local(folder, files)), writes=False
     ),
     EnvironmentFactory("bounded", lambda folder, files: BoundedEnvironment(local(folder, files), NoBounds())),
+    EnvironmentFactory("sandboxed", sandboxed),
     EnvironmentFactory(
         "editor with nothing open",
         lambda folder, files: EditorEnvironment(local(folder, files), FakeEditorHost()),

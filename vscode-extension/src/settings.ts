@@ -7,7 +7,7 @@ export const SECTION = "agentLs";
 /** Given to the server as it starts (docs/configuration.md), where the user has set them. */
 const SERVER_SETTINGS = [
   "provider", "model", "effort", "mode", "userInstructions", "maxTurns", "maxToolRoundsPerInput",
-  "defaultCommandTimeoutMs", "maxCommandTimeoutMs", "providers", "review", "diagnosticsWaitMs", "edits", "context", "commandEnvironment",
+  "defaultCommandTimeoutMs", "maxCommandTimeoutMs", "providers", "review", "diagnosticsWaitMs", "edits", "context", "commandEnvironment", "sandbox",
 ] as const;
 
 function section(): vscode.WorkspaceConfiguration {

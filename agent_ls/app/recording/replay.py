@@ -359,6 +359,8 @@ def _lanes(events: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     lanes: dict[str, list[Any]] = {}
     for event in events:
         call_id = str(event["data"].get("callId", ""))
+        if event["data"].get("code") == "sandbox":  # what the machine can do is no part of the session
+            continue
         # What a command did to files is found on a disk, of which there is none here.
         if event["kind"] in _SKIPPED or (event["kind"] == "file_change" and call_id in commands):
             continue

@@ -384,8 +384,12 @@ def _shell() -> tuple[str, str]:
     """The platform's default shell (000 section 4.2)."""
     if os.name == "nt":
         raise UnsupportedError("Commands are not supported on Windows yet. Run agent-ls inside WSL.")
+    return default_shell(), "-c"
+
+
+def default_shell() -> str:
     bash = "/bin/bash" if os.path.exists("/bin/bash") else shutil.which("bash")
-    return bash or "/bin/sh", "-c"
+    return bash or "/bin/sh"
 
 
 async def _death_signal_launcher() -> tuple[str, ...]:

@@ -1,0 +1,249 @@
+"""Commands within walls, tried against the real ones: what they may write, see and reach, and how they end."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import anyio
+import pytest
+
+from agent_ls.environments.base import CommandOptions, ExecResult
+from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
+from agent_ls.loop.events import RecordedEvent, Warning
+from tests.support.sandboxes import needs_bubblewrap, walls
+
+pytestmark = [pytest.mark.req("X4", "X6"), needs_bubblewrap]
+
+QUICK = CommandOptions(timeout_ms=30_000)
+
+
+class Asked:
+    """What the user was asked, and his answer."""
+
+    def __init__(self, answer: bool = False) -> None:
+        self.answer = answer
+        self.commands: list[tuple[str, str]] = []
+
+    async def __call__(self, command: str, options: CommandOptions, at: str) -> bool:
+        self.commands.append((command, at))
+        return self.answer
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "keys.json").write_text("sk-secret")
+    return tmp_path / "project"
+
+
+@asynccontextmanager
+async def confined(
+    root: Path, asked: Asked | None = None, *, grace_ms: int = 100, **settings: object
+) -> AsyncIterator[SandboxedEnvironment]:
+    told: list[RecordedEvent] = []
+    inner = LocalEnvironment(str(root), terminate_grace_ms=grace_ms)
+    confinement = walls(root, root.parent / "state", told, **settings)
+    environment = SandboxedEnvironment(inner, confinement, asked or Asked())
+    await environment.initialize()
+    try:
+        assert confinement.stand, told
+        yield environment
+    finally:
+        await environment.cleanup()
+
+
+async def run(root: Path, command: str, **settings: object) -> ExecResult:
+    async with confined(root, **settings) as environment:  # type: ignore[arg-type]  # settings of the test
+        return await environment.exec_command(command, QUICK)
+
+
+WRITES = [
+    pytest.param("echo x > {outside}/made", id="a redirection"),
+    pytest.param("echo x > ../made", id="up the tree"),
+    pytest.param("ln -s {outside} link; echo x > link/made", id="through a link of its own"),
+    pytest.param("rm -rf {outside}/kept", id="a deletion"),
+    pytest.param("mv {outside}/kept .", id="a move out"),
+    pytest.param("cp -r . {outside}/copy", id="a copy out"),
+    pytest.param("ln {outside}/kept hard && echo x > hard", id="a hard link into it"),
+    pytest.param("mount -t tmpfs none {outside}", id="a mount"),
+    pytest.param("mount -o remount,rw / ; echo x > {outside}/made", id="a remount"),
+    pytest.param("umount -l {outside}/.. ; echo x > {outside}/made", id="an unmount"),
+    pytest.param(
+        "unshare -rm sh -c 'mount -o remount,rw,bind / ; echo x > {outside}/made'", id="a namespace in it"
+    ),
+    pytest.param("echo x > /proc/1/root{outside}/made", id="by /proc"),
+    pytest.param("touch /proc/self/cwd/../made", id="by /proc/self"),
+    pytest.param('python3 -c \'open("{outside}/made", "w")\'', id="a program"),
+    pytest.param("(setsid sh -c 'echo x > {outside}/made') ; sleep 0.1", id="a session of its own"),
+]
+
+
+@pytest.mark.parametrize("command", WRITES)
+async def test_nothing_outside_can_be_changed(root: Path, tmp_path: Path, command: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("as it was")
+    await run(root, command.format(outside=outside))
+    assert [path.name for path in outside.iterdir()] == ["kept"]
+    assert (outside / "kept").read_text() == "as it was" and not (tmp_path / "made").exists()
+
+
+async def test_workspace_and_a_temporary_folder_of_its_own_can_be_written(root: Path, tmp_path: Path) -> None:
+    async with confined(root) as environment:
+        first = await environment.exec_command(
+            "echo in > a.txt && echo tmp > $TMPDIR/b && echo $TMPDIR", QUICK
+        )
+        assert (first.exit_code, first.stdout) == (0, f"{tmp_path}/tmp\n")
+        second = await environment.exec_command("cat $TMPDIR/b; mktemp >/dev/null && echo made", QUICK)
+        assert second.stdout == "tmp\nmade\n", "it is the same for the whole session"
+    assert (root / "a.txt").read_text() == "in\n"
+    assert not list((tmp_path / "tmp").iterdir())
+    async with confined(root) as environment:
+        assert (await environment.exec_command("cat $TMPDIR/b", QUICK)).exit_code != 0, "and no other's"
+
+
+async def test_credentials_and_the_state_of_agent_ls_are_hidden(root: Path, tmp_path: Path) -> None:
+    home = Path(os.environ["HOME"])
+    (home / ".ssh").mkdir()
+    (home / ".ssh" / "id_ed25519").write_text("PRIVATE")
+    (home / ".netrc").write_text("password hunter2")
+    (home / "notes").write_text("seen")
+    state = tmp_path / "state"
+    done = await run(root, f"cat ~/.ssh/*; cat ~/.netrc; ls -A {state}; cat ~/notes; cat {state}/keys.json")
+    assert done.stdout == "seen" and "PRIVATE" not in done.output and "sk-secret" not in done.output
+
+
+async def test_what_runs_by_itself_later_cannot_be_planted(root: Path) -> None:
+    (root / ".git" / "hooks").mkdir(parents=True)
+    (root / ".git" / "config").write_text("[core]\n")
+    done = await run(root, "echo x > .git/hooks/pre-commit; echo x >> .git/config; echo ok > .git/HEAD")
+    assert not list((root / ".git" / "hooks").iterdir())
+    assert (root / ".git" / "config").read_text() == "[core]\n" and done.exit_code == 0
+
+
+@pytest.mark.parametrize(("network", "is_reached"), [(False, False), (True, True)])
+async def test_network_is_off_unless_it_is_wanted(root: Path, network: bool, is_reached: bool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=_accept, args=(server,), daemon=True)
+        thread.start()
+        port = server.getsockname()[1]
+        done = await run(root, f"exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached", network=network)
+    assert ("reached" in done.stdout) == is_reached
+
+
+def _accept(server: socket.socket) -> None:
+    try:
+        server.accept()[0].close()
+    except OSError:
+        return  # nobody came
+
+
+async def test_sockets_of_other_programs_are_out_of_reach(root: Path) -> None:
+    assert (await run(root, "ls -A /run")).stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [("true", 0), ("exit 3", 3), ("no-such-program", 127), ("kill -TERM $$", -15), ("kill -KILL $$", -9)],
+)
+async def test_exit_code_and_signal_come_through(root: Path, command: str, code: int) -> None:
+    assert (await run(root, command)).exit_code == code
+
+
+async def test_output_quotes_and_variables_come_through_as_they_are(root: Path) -> None:
+    command = 'printf \'%s|\' "it\'s" "$GIVEN" \'a\nb\' "$(echo ü)"; echo err >&2'
+    async with confined(root) as environment:
+        done = await environment.exec_command(
+            command, CommandOptions(timeout_ms=30_000, env_vars={"GIVEN": "x y"})
+        )
+    assert (done.stdout, done.stderr) == ("it's|x y|a\nb|ü|", "err\n")
+
+
+async def test_variables_that_tell_of_secrets_are_left_out_as_ever(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "sk-secret")
+    assert "sk-secret" not in (await run(root, "env")).stdout
+
+
+async def test_command_over_its_time_ends_with_all_that_it_started(root: Path) -> None:
+    async with confined(root) as environment:
+        limit = CommandOptions(timeout_ms=500)
+        done = await environment.exec_command("setsid sleep 31.41 & echo begun; sleep 31.41", limit)
+        assert done.timed_out and done.stdout == "begun\n"
+        assert not running("31.41")
+
+
+def running(word: str) -> list[Path]:
+    """Processes of this machine that have it as an argument."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if word in path.read_text().split("\0"):
+                found.append(path)
+    return found
+
+
+async def test_command_that_is_ended_has_its_time_to_end_by_itself(root: Path) -> None:
+    async with confined(root, grace_ms=10_000) as environment:
+        command = "trap 'echo saved > saved; exit 0' TERM; echo begun; while :; do sleep 0.1; done"
+        done = await environment.exec_command(command, CommandOptions(timeout_ms=1_500))
+    assert done.timed_out and (root / "saved").read_text() == "saved\n"
+
+
+async def test_background_process_is_confined_shown_as_given_and_killed(root: Path, tmp_path: Path) -> None:
+    async with confined(root) as environment:
+        command = f"echo x > {tmp_path}/made; echo up; sleep 60"
+        started = await environment.start_process(command, QUICK)
+        with anyio.fail_after(30):
+            while "up" not in (await environment.read_process(started.id))[0]:
+                await anyio.lowlevel.checkpoint()
+        (listed,) = await environment.list_processes()
+        assert started.command == listed.command == command
+        ended = await environment.kill_process(started.id)
+        assert ended.command == command and ended.exit_code is not None
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("is_allowed", [True, False])
+async def test_command_that_fails_at_the_walls_is_asked_about_and_runs_outside_only_then(
+    root: Path, tmp_path: Path, is_allowed: bool
+) -> None:
+    asked = Asked(is_allowed)
+    command = f"echo x > {tmp_path}/made"
+    async with confined(root, asked) as environment:
+        done = await environment.exec_command(command, QUICK)
+    assert asked.commands == [(command, "Read-only file system")]
+    assert (tmp_path / "made").exists() == is_allowed and (done.exit_code == 0) == is_allowed
+    assert "sandbox" in done.note
+
+
+@pytest.mark.parametrize("command", ["false", "echo Read-only file system", "cat no-such"])
+async def test_command_that_fails_by_itself_is_not_asked_about(root: Path, command: str) -> None:
+    asked = Asked(True)
+    async with confined(root, asked) as environment:
+        assert not (await environment.exec_command(command, QUICK)).note
+    assert not asked.commands
+
+
+async def test_folders_that_the_settings_add_can_be_written(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "cache").mkdir()
+    await run(root, f"echo x > {tmp_path}/cache/made", writable=[str(tmp_path / "cache"), "/no/such"])
+    assert (tmp_path / "cache" / "made").exists()
+
+
+async def test_one_line_says_what_holds(root: Path, tmp_path: Path) -> None:
+    told: list[RecordedEvent] = []
+    confinement = walls(root, tmp_path / "state", told)
+    await confinement.raise_up()
+    confinement.take_down()
+    (event,) = told
+    assert isinstance(event, Warning) and event.code == "sandbox" and "\n" not in event.message
+    assert str(root) in event.message and "no network" in event.message and "bubblewrap" in event.message

@@ -1,0 +1,30 @@
+"""Walls of the real system around a folder of the test's; without a program for them a test is skipped and says so."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent_ls.app.settings import SandboxSettings
+from agent_ls.app.walls import SessionWalls
+from agent_ls.loop.events import RecordedEvent
+from agent_ls.policy.places import Places
+
+needs_bubblewrap = pytest.mark.skipif(
+    sys.platform != "linux" or shutil.which("bwrap") is None,
+    reason="bubblewrap (bwrap) is not installed: what it confines is not shown by this run",
+)
+
+
+def walls(
+    root: Path, state: Path, told: list[RecordedEvent] | None = None, **settings: object
+) -> SessionWalls:
+    """The place for temporary files is the test's own: where tests work would be hidden by the real one."""
+    (root.parent / "tmp").mkdir(exist_ok=True)
+    heard: list[RecordedEvent] = told if told is not None else []
+    places = Places((str(root.resolve()),), str(Path.home().resolve()))
+    chosen = SandboxSettings.model_validate({"enabled": True, **settings})
+    return SessionWalls(chosen, places, str(state), heard.append, replaced=(str(root.parent / "tmp"),))
