@@ -169,6 +169,7 @@ class CommandOptions:
 
     `attribution` is whose call it is: what the command does to files can be filed under it, and only a call's command
     is shown in a terminal. While it waits there for its user to type, its time limit stands still (for some minutes).
+    `shown` is what people are shown in place of the command, "" for the command itself.
     """
 
     timeout_ms: int = 10_000
@@ -176,6 +177,7 @@ class CommandOptions:
     env_vars: Mapping[str, str] = field(default_factory=dict)
     attribution: Attribution = Attribution()
     terminal: TerminalWatcher | None = None
+    shown: str = ""
 
 
 class ExecutionEnvironment(Protocol):

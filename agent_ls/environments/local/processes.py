@@ -313,7 +313,7 @@ class LocalProcesses:
         mark = f"{self._id}.{self._started};"
         environ = child_environ(self._environ, self._env_policy, options.env_vars)
         environ[MARK_VARIABLE] = self._environ.get(MARK_VARIABLE, "") + mark
-        return Launch(command, (*self._launcher, *_shell(), command), folder, environ, mark)
+        return Launch(options.shown or command, (*self._launcher, *_shell(), command), folder, environ, mark)
 
     async def _by_pipes(
         self, launch: Launch, stdout: Pipe, stderr: Pipe, stdin: Pipe | None = None

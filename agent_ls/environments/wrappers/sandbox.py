@@ -77,7 +77,7 @@ class SandboxedEnvironment(ForwardingEnvironment):
         if not self._walls.stand:
             return await self.inner.exec_command(command, options, on_output)
         within = await self._within(command, options)
-        result = await self.inner.exec_command(within, options, on_output)
+        result = await self.inner.exec_command(within, replace(options, shown=command), on_output)
         result = replace(result, exit_code=self._walls.exit_code(result.exit_code))
         at = "" if result.exit_code == 0 or result.timed_out else _failed_at(result.output)
         if not at:
@@ -90,7 +90,9 @@ class SandboxedEnvironment(ForwardingEnvironment):
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
         if not self._walls.stand:
             return await self.inner.start_process(command, options)
-        started = await self.inner.start_process(await self._within(command, options), options)
+        started = await self.inner.start_process(
+            await self._within(command, options), replace(options, shown=command)
+        )
         self._commands[started.id] = command
         return self._as_given(started)
 

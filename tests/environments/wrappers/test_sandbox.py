@@ -12,8 +12,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from agent_ls.environments.base import CommandOptions, ExecResult
+from agent_ls.environments.base import Attribution, CommandOptions, ExecResult
 from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local.own_terminals import OwnTerminals
+from agent_ls.environments.terminal_host import TerminalHost
 from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
 from agent_ls.loop.events import RecordedEvent, Warning
 from tests.support.sandboxes import needs_bubblewrap, walls
@@ -45,10 +47,15 @@ def root(tmp_path: Path) -> Path:
 
 @asynccontextmanager
 async def confined(
-    root: Path, asked: Asked | None = None, *, grace_ms: int = 100, **settings: object
+    root: Path,
+    asked: Asked | None = None,
+    *,
+    grace_ms: int = 100,
+    terminals: TerminalHost | None = None,
+    **settings: object,
 ) -> AsyncIterator[SandboxedEnvironment]:
     told: list[RecordedEvent] = []
-    inner = LocalEnvironment(str(root), terminate_grace_ms=grace_ms)
+    inner = LocalEnvironment(str(root), terminate_grace_ms=grace_ms, terminals=terminals)
     confinement = walls(root, root.parent / "state", told, **settings)
     environment = SandboxedEnvironment(inner, confinement, asked or Asked())
     await environment.initialize()
@@ -247,3 +254,12 @@ async def test_one_line_says_what_holds(root: Path, tmp_path: Path) -> None:
     (event,) = told
     assert isinstance(event, Warning) and event.code == "sandbox" and "\n" not in event.message
     assert str(root) in event.message and "no network" in event.message and "bubblewrap" in event.message
+
+
+async def test_command_in_a_terminal_is_confined_as_well(root: Path, tmp_path: Path) -> None:
+    command = f"[ -t 1 ] && echo shown; echo x > {tmp_path}/made; exit 4"
+    options = CommandOptions(timeout_ms=30_000, attribution=Attribution(call_id="c1"))
+    async with confined(root, terminals=OwnTerminals()) as environment:
+        done = await environment.exec_command(command, options)
+    assert "shown" in done.output and "Read-only file system" in done.output and done.exit_code == 4
+    assert not (tmp_path / "made").exists()
