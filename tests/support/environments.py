@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from agent_ls.environments.base import CommandOptions, ExecutionEnvironment
+from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.memory import MemoryEnvironment
