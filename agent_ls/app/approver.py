@@ -89,6 +89,7 @@ class PolicyApprover:
             review=review,
             is_trusted=is_trusted,
             is_walled=self._is_walled(),
+            category=question.category,
         )
         return seen, judge(question.effect, situation)
 

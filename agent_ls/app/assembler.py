@@ -8,8 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio.to_thread
+
 from agent_ls.app.approver import PolicyApprover
 from agent_ls.app.bounds import PathBounds, places_of
+from agent_ls.app.cli_tools import CliTools, load_cli_tools, with_cli_tools
 from agent_ls.app.clock import SystemClock
 from agent_ls.app.grants import Grants
 from agent_ls.app.live_session import LiveSession
@@ -56,13 +59,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SessionChoice:
-    """What was chosen for one session; `effort` None leaves it to the model."""
+    """What was chosen for one session; `effort` None leaves it to the model. `tools` are the user's own."""
 
     provider: str
     model: str
     effort: str | None
     mode: Mode
     review: ReviewSetting
+    tools: CliTools
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +74,7 @@ class Assembler:
     """`start` runs a short task beside the sessions; `audience` is a session that may still be told something.
 
     `host` and `eyes` None: there is no editor. `environment` stands in place of this machine, `pages` of the web.
+    `user_folder` holds what is the user's own, definitions of tools among it.
     """
 
     models: Models
@@ -87,6 +92,7 @@ class Assembler:
     pages: WebPages | None
     start: Callable[[Callable[[], Awaitable[None]]], None]
     audience: Callable[[str], LiveSession | None]
+    user_folder: Path
 
     def local(self, folder: str, settings: Settings) -> ExecutionEnvironment:
         if self.environment:
@@ -101,6 +107,12 @@ class Assembler:
 
     def files(self, local: ExecutionEnvironment) -> ExecutionEnvironment:
         return EditorEnvironment(local, self.host) if self.host else local
+
+    async def cli_tools(self, folder: str) -> CliTools:
+        """Those of the user for a session in this folder; a changed file holds from the next session on."""
+        workspace = None if self.environment else Path(folder)
+        load = partial(load_cli_tools, self.user_folder, workspace, trusted=False)
+        return await anyio.to_thread.run_sync(load)
 
     def assemble(
         self,
@@ -143,12 +155,14 @@ class Assembler:
             client = RecordingClient(client, tape)
             heard = partial(RecordingCommands, tape=tape)
             opened.recorder.also = tape.event
-        profiles = self._profiles(settings, client, tape)
         walls = self._walls(settings, bounds, lambda event: session.emit(event))
         within = SandboxedEnvironment(files, walls, Leaving(desk, folder)) if walls else files
         bounded = BoundedEnvironment(within, bounds)
         commands = command_files(listed, files, self.host) if listed else None
         environment = ReviewedEnvironment(bounded, self.review, stored, desk.is_reviewed_first, commands)
+        profiles = with_cli_tools(
+            self._profiles(settings, client, tape), choice.tools.tools, self.models.child_environ
+        )
         facts = opened.stored.fold.config.get("environment") if opened.stored else None
         session = Session(
             session_id=SessionId(header.session_id),

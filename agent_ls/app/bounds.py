@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from agent_ls.app.ignore_file import IgnoreFile
-from agent_ls.environments.effects import CommandEffect, Effect, ReadEffect, WriteEffect
+from agent_ls.environments.effects import CallEffect, CommandEffect, Effect, ReadEffect, WriteEffect
 from agent_ls.environments.errors import (
     AccessDeniedError,
     OutsideBoundsError,
@@ -91,8 +91,9 @@ class Look:
 
 def look(effect: Effect, places: Places) -> Look:
     """Where each path of an effect leads at this moment. Follows links, so it blocks."""
-    if isinstance(effect, CommandEffect):
-        return _look_at_command(effect, places)
+    command = effect.runs if isinstance(effect, CallEffect) else effect
+    if isinstance(command, CommandEffect):
+        return _look_at_command(command, places)
     resolved = {path: os.path.realpath(path) for path in _paths(effect)}
     linked = next(
         (p for p in resolved.values() if isinstance(effect, WriteEffect) and _has_other_names(p)), ""

@@ -131,6 +131,7 @@ class Workbench:
             tapes=self._tapes,
             start=self._run_beside,
             audience=self._maybe_audience,
+            user_folder=self._store.layout.root,
         )
         self._opening = anyio.Lock()
         self._retention = Retention(self._store.layout, settings.sessions)
@@ -199,6 +200,7 @@ class Workbench:
             effort if effort is not None else settings.effort,
             mode or settings.mode,
             review or settings.review,
+            await self._assembler.cli_tools(folder),
         )
         with _closed_on_failure(opened):
             with store_errors(session_id):
@@ -206,7 +208,7 @@ class Workbench:
                 await self._tapes.begin(header, choice.mode, choice.review, settings, standing)
             live = self._assembler.assemble(opened, header, choice, settings, None)
             live.remember()
-            self._start(live, opened)
+            self._start(live, opened, choice.tools.warning)
         return live
 
     async def open_session(self, session_id: str) -> LiveSession:
@@ -277,6 +279,7 @@ class Workbench:
         settings = self.settings
         files = self._assembler.files(self._assembler.local(stored.header.workspace_folder, settings))
         evidence = await gather(opened, stored, files)
+        tools = await self._assembler.cli_tools(stored.header.workspace_folder)
         # No await from here on: nobody changes a ledger, or says a word to the session, before it is whole.
         found = find(self.review, stored, evidence)
         known = stored.fold.config
@@ -296,12 +299,13 @@ class Workbench:
             str(effort) if effort else None,
             _mode(known.get("mode"), settings.mode),
             "before" if known.get("review", settings.review) == "before" else "after",
+            tools,
         )
         live = self._assembler.assemble(opened, stored.header, choice, settings, restored)
         live.desk.restore(stored.fold, suspended)
         if answer and (answer.provider, answer.model) != chosen:
             live.session.configure(profile=live.profile(*chosen))
-        self._start(live, opened)
+        self._start(live, opened, tools.warning)
         live.session.start()  # now, so that who opened it is told of it whole
         for change in found.changes:
             self.review.adopt(change)
@@ -325,13 +329,15 @@ class Workbench:
         if self._group:
             self._group.start_soon(guarded)
 
-    def _start(self, live: LiveSession, opened: OpenSession) -> None:
+    def _start(self, live: LiveSession, opened: OpenSession, warning: str = "") -> None:
         if self._group is None:
             raise NotRunningError
         self._live[live.session.id] = live
         self._group.start_soon(self._live_out, live, opened)
         if not opened.lock.is_firm:
             self._run_beside(partial(_warn, live, NO_LOCKS, "no_locks"))
+        if warning:
+            self._run_beside(partial(_warn, live, warning, "bad_tools"))
         folder, now = live.summary().workspace_folder, self._clock.now()
         self._run_beside(partial(self._retention.look_at, folder, now, tuple(self._live)))
 

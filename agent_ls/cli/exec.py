@@ -43,6 +43,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="on: commands write below the folder only and have no network; network: they have it. Needs bubblewrap on "
         "Linux; where there is none every command is asked about",
     )
+    parser.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="WHAT",
+        help="allow this in this run besides: a tool of yours by its name, or commands by their first words "
+        "('npm test'); may be given several times",
+    )
     parser.add_argument("--cd", type=Path, default=Path(), metavar="FOLDER", help="work in this folder")
     parser.add_argument("--resume", default="", metavar="ID", help="go on with a stored session")
     parser.add_argument(
@@ -83,6 +91,7 @@ def run(options: argparse.Namespace) -> int:
                 resume=options.resume,
                 trust=options.trust,
                 settings=_settings(options.sandbox),
+                allow=options.allow,
                 record=options.record.absolute() if options.record else None,
             )
         )

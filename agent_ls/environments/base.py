@@ -170,6 +170,8 @@ class CommandOptions:
     `attribution` is whose call it is: what the command does to files can be filed under it, and only a call's command
     is shown in a terminal. While it waits there for its user to type, its time limit stands still (for some minutes).
     `shown` is what people are shown in place of the command, "" for the command itself.
+    `argv` is a program with its words, started in place of a shell: the command then says the same, quoted as a POSIX
+    shell takes it. `inherit` minimal: of the environment's variables only the nine of 004 section 6.4.
     """
 
     timeout_ms: int = 10_000
@@ -178,6 +180,8 @@ class CommandOptions:
     attribution: Attribution = Attribution()
     terminal: TerminalWatcher | None = None
     shown: str = ""
+    argv: tuple[str, ...] = ()
+    inherit: Literal["", "minimal"] = ""
 
 
 class ExecutionEnvironment(Protocol):
@@ -236,7 +240,8 @@ class ExecutionEnvironment(Protocol):
     async def exec_command(
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None
     ) -> ExecResult:
-        """Runs a shell command, with no input or in a terminal that its user can type into, and waits for it.
+        """Runs a shell command (or a program without one: `options.argv`) and waits for it. It has no input, or a terminal
+        that its user can type into.
 
         At the time limit, and on cancellation, everything that the command started is ended: its process
         group and what left the group, TERM, 2 s, KILL; but not background processes. A non-zero exit is a

@@ -118,8 +118,46 @@ class FetchEffect:
         return _digest("fetch", self.url, self.private_address)
 
 
+@dataclass(frozen=True, slots=True)
+class CallEffect:
+    """Calls a tool that was added to ours; what it does is known by its category, and by what it runs.
+
+    `text` is what people are shown: the arguments, or the program with its words as a POSIX shell would take them.
+    `argv` is the program that it starts, without a shell, in `working_dir`; empty when that is not known (a function
+    of the host's, a tool of a server). `env_vars` are as they were declared, never what they stand for. `definition`
+    is a digest of how the tool was defined, "" where that cannot change under its name.
+    """
+
+    tool: str
+    text: str
+    category: Literal["read", "write", "admin"]
+    definition: str = ""
+    argv: tuple[str, ...] = ()
+    working_dir: str = ""
+    env_vars: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def runs(self) -> CommandEffect | None:
+        """The command that it comes to, None when that is not known."""
+        return CommandEffect(self.text, self.working_dir, self.env_vars) if self.argv else None
+
+    @property
+    def digest(self) -> str:
+        return _digest(
+            "call", self.tool, self.text, self.category, self.definition, repr(self.argv), self.working_dir,
+            repr(self.env_vars),
+        )  # fmt: skip
+
+
 Effect: TypeAlias = (
-    NoEffect | ReadEffect | WriteEffect | CommandEffect | ProcessEffect | TrustEffect | FetchEffect
+    NoEffect
+    | ReadEffect
+    | WriteEffect
+    | CommandEffect
+    | ProcessEffect
+    | TrustEffect
+    | FetchEffect
+    | CallEffect
 )
 
 

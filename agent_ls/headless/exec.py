@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from io import TextIOWrapper
@@ -20,7 +21,7 @@ from agent_ls.app.logs import start_log
 from agent_ls.app.settings import Settings
 from agent_ls.app.trust import Trusting
 from agent_ls.app.workbench import Workbench
-from agent_ls.headless.answerer import MODES, Approve, answerer
+from agent_ls.headless.answerer import MODES, Approve, allow_listed, answerer
 from agent_ls.headless.style import COLOURED, PLAIN, plain
 from agent_ls.headless.terminal import Lines, TerminalLines
 from agent_ls.headless.transcript import Transcript
@@ -51,6 +52,7 @@ class ExecOptions:
     resume: str = ""
     record: Path | None = None
     trust: bool = False
+    allow: Sequence[str] = ()
     settings: Settings = field(default_factory=Settings)
 
 
@@ -105,6 +107,7 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
         await group.start(bench.run)
         try:
             live = await _open(bench, options)
+            allow_listed(live, options.allow)
             group.start_soon(_stop_on_signal, live, outcome, group.cancel_scope)
             await _Play(live, options, outcome, Output(out, err), lines or TerminalLines(err)).run()
         except AppError as error:

@@ -299,6 +299,9 @@ class Transcript:
                         yield from painted_diff(file["diff"], self._style)
             case "CommandEffect":
                 yield from self._command(effect, request.summary)
+            case "CallEffect":
+                yield from (f"$ {line}" for line in plain(effect["text"]).split("\n"))
+                yield from (f"with {plain(name)}={plain(value)}" for name, value in effect["envVars"])
             case _:
                 pass
 
@@ -375,6 +378,8 @@ def _question(effect: dict[str, Any]) -> str:
             return "May it run this command?"
         case "FetchEffect":
             return f"May it fetch {plain(effect['url'])}?"
+        case "CallEffect":
+            return f"May it call {plain(effect['tool'])}?"
         case "ReadEffect":
             return f"May it look at {plain(', '.join(effect['paths']))}?"
         case "TrustEffect":

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, cast, get_type_hints
 
 from pydantic import Field, create_model
 
-from agent_ls.environments.effects import CommandEffect, NoEffect
+from agent_ls.environments.effects import CallEffect, NoEffect
 from agent_ls.tools.base import Arguments, Category, Prepared, Tool, ToolContext, ToolOutput
 
 Function: TypeAlias = Callable[..., Awaitable[object]]
@@ -23,7 +23,8 @@ def tool(function: Function | None = None, *, category: Category = "read", name:
 
     Each parameter needs a type, and becomes one of the tool; `Annotated[int, "what it means"]` describes it. What the
     function returns is told to the model as text, what it raises as an error. `category` read: it has no effect, so it
-    runs unasked, also beside other calls. Any other is asked about as a command is.
+    runs unasked, also beside other calls. `write` is asked about by mode and rules, as a command is, `admin` in every
+    mode.
 
     Raises:
         TypeError: it is not async, or a parameter has no type.
@@ -73,9 +74,7 @@ async def _prepare(
 
     if category == "read":
         return Prepared(NoEffect(), run)
-    return Prepared(
-        CommandEffect(f"{name} {_shown(arguments)}", context.environment.working_directory()), run
-    )
+    return Prepared(CallEffect(name, _shown(arguments), category), run)
 
 
 def _shown(arguments: Arguments) -> str:

@@ -26,7 +26,7 @@ class ApprovalQuestion:
 
     `allowed` is what a person has said yes to of this call before the process that asked ended: the same question is
     not asked twice. `is_users_own`: a person has just written this command in place of the model's. It is a new action
-    all the same. `agent_id` names the subagent whose call it is, "" for the main agent.
+    all the same. `agent_id` names the subagent whose call it is, "" for the main agent. `category` is that of the tool.
     """
 
     call_id: str
@@ -37,6 +37,7 @@ class ApprovalQuestion:
     allowed: tuple[ApprovalRequested, ...] = ()
     is_users_own: bool = False
     agent_id: str = ""
+    category: Literal["read", "write", "admin"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from anyio import get_cancelled_exc_class
 
 from agent_ls.environments.base import Attribution, ExecutionEnvironment, OutputSink, Stream
-from agent_ls.environments.effects import CommandEffect, NoEffect, ReadEffect, WriteEffect
+from agent_ls.environments.effects import CallEffect, CommandEffect, NoEffect, ReadEffect, WriteEffect
 from agent_ls.environments.errors import EnvError, OutsideBoundsError
 from agent_ls.llm.messages import ToolCallPart, ToolResultPart
 from agent_ls.llm.requests import Usage
@@ -175,7 +175,10 @@ class Dispatcher:
             return False
         summary = _summary(call.part, parsed.tool, parsed.arguments)
         effect = prepared.effect
-        question = ApprovalQuestion(call.event_id, self._hub.turn_id, call.part.name, summary, effect)
+        category = parsed.tool.category
+        question = ApprovalQuestion(
+            call.event_id, self._hub.turn_id, call.part.name, summary, effect, category=category
+        )
         return isinstance(effect, ReadEffect | NoEffect) and await self._approver.is_free(question)
 
     def _context(
@@ -263,7 +266,9 @@ class Dispatcher:
         """
         note, as_asked = "", arguments
         summary = _summary(call.part, tool, arguments)
-        question = ApprovalQuestion(call.event_id, self._hub.turn_id, tool.name, summary, NoEffect(), allowed)
+        question = ApprovalQuestion(
+            call.event_id, self._hub.turn_id, tool.name, summary, NoEffect(), allowed, category=tool.category
+        )
         if command:
             note, arguments = replaced_note(as_asked, command), _with_command(arguments, command)
             question = replace(question, summary=_summary_of(tool, arguments) or summary, is_users_own=True)
@@ -312,9 +317,10 @@ class Dispatcher:
         effect = prepared.effect
         if isinstance(effect, WriteEffect):
             return await self._edit(call, prepared, effect)
-        if not isinstance(effect, CommandEffect) or effect.input_of:
+        command = effect.runs if isinstance(effect, CallEffect) else effect
+        if not isinstance(command, CommandEffect) or command.input_of:
             return await prepared.run()
-        return await self.terminals.run(call.event_id, effect, prepared.run)
+        return await self.terminals.run(call.event_id, command, prepared.run)
 
     async def _reviewed(self, call: Call, parsed: Parsed, context: ToolContext) -> ToolOutput:
         """What became of changes that waited for verdicts when the process before ended."""

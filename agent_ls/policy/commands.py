@@ -72,9 +72,12 @@ def _never_silent(found: Understanding, working_dir: str, situation: Situation) 
     """Why it is asked about in every mode, "" for nothing."""
     if outside := situation.outside([working_dir]):
         return f"it runs in {outside}, outside the workspace"
+    return found.danger or situation.doubt or found.doubt or why_by_place(found, working_dir, situation)
+
+
+def why_by_place(found: Understanding, working_dir: str, situation: Situation) -> str:
+    """The same for where it would act, whatever it is that acts there."""
     places = [*found.paths, *situation.leads]
-    if why := found.danger or situation.doubt or found.doubt:
-        return why
     if denied := situation.denied(places):
         return f"{denied} holds credentials"
     if outside := situation.outside(places):

@@ -8,7 +8,10 @@ The table of PROTOCOL, "Review and permission are two settings", read from the t
                                                     they are made; else `ask` asks once a session
     commands                                        policy/commands.py
     pages of the web                                policy/fetches.py
+    calls of tools that were added to ours          policy/calls.py
     everything else                                 ask
+
+Before all of it: what a tool of category `read` is about to do, and is more than a look, is asked about in every mode.
 
 A path is judged as given *and* as resolved (symlinks followed): the stricter answer holds.
 """
@@ -19,6 +22,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from agent_ls.environments.effects import (
+    CallEffect,
     CommandEffect,
     Effect,
     FetchEffect,
@@ -34,6 +38,25 @@ from agent_ls.policy.situation import Allow, Ask, Judgement, Refuse, Situation
 
 
 def judge(effect: Effect, situation: Situation) -> Judgement:
+    judgement = _judged(effect, situation)
+    if (
+        situation.category == "read"
+        and isinstance(judgement, Allow)
+        and _does_more_than_look(effect, situation)
+    ):
+        return Ask("the tool says of itself that it only looks, and this does more", is_never_silent=True)
+    return judgement
+
+
+def _does_more_than_look(effect: Effect, situation: Situation) -> bool:
+    if isinstance(effect, CommandEffect):
+        from agent_ls.policy.commands import understood
+
+        return not understood(effect, situation.places.home).is_read_only
+    return isinstance(effect, WriteEffect)
+
+
+def _judged(effect: Effect, situation: Situation) -> Judgement:
     match effect:
         case NoEffect():
             return Allow()
@@ -53,6 +76,10 @@ def judge(effect: Effect, situation: Situation) -> Judgement:
             from agent_ls.policy.fetches import judge_fetch  # seldom wanted
 
             return judge_fetch(effect, situation)
+        case CallEffect():
+            from agent_ls.policy.calls import judge_call  # seldom wanted
+
+            return judge_call(effect, situation)
         case _:
             assert_never(effect)
 

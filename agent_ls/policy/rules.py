@@ -5,6 +5,8 @@ read:/PATH                   reading one place outside
 command:DIGEST               one command, word for word, in one folder
 words:npm test               commands that begin with these words
 words:git add && git commit  the same of several
+tool:NAME@DEFINITION         calls of one added tool, as it is defined now; without a definition: of that name
+call:DIGEST                  one call of an added tool, word for word
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from agent_ls.environments.effects import CallEffect
 
 Scope: TypeAlias = Literal["turn", "session", "project", "user"]
 
@@ -70,6 +74,24 @@ def general_id(commands: Sequence[tuple[str, ...]]) -> str:
             found.append(" ".join(words))
     parts = tuple(dict.fromkeys(found))
     return WORDS + AND.join(parts) if 0 < len(parts) <= MAX_PARTS else ""
+
+
+def tool_id(name: str) -> str:
+    """The rule for an added tool of this name, whatever its definition."""
+    return f"tool:{name}"
+
+
+def id_of_words(text: str) -> str:
+    """The rule over commands that begin with these words, "" when they are none that a rule can have."""
+    words = text.split()
+    is_plain = all(_PLAIN_WORD.fullmatch(word) and not word.startswith("-") for word in words)
+    return WORDS + " ".join(words) if words and is_plain else ""
+
+
+def tool_ids(effect: CallEffect) -> tuple[str, ...]:
+    """The rules that cover a call of an added tool; the first is the one that is offered."""
+    by_name = tool_id(effect.tool)
+    return (f"{by_name}@{effect.definition[:16]}", by_name) if effect.definition else (by_name,)
 
 
 def described(rule_id: str) -> str:

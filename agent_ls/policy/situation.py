@@ -12,6 +12,7 @@ from agent_ls.policy.rules import Rule
 
 Mode: TypeAlias = Literal["plan", "ask", "edits", "full"]
 ReviewSetting: TypeAlias = Literal["after", "before"]
+Category: TypeAlias = Literal["read", "write", "admin"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Situation:
     the disk shows. `grants` are ids of rules that the user stored and that still hold. `review` before: edits
     are shown hunk by hunk before they are made. `is_trusted` False: the user has not said that he trusts the
     workspace, so it is as in mode plan. `is_walled` False: the walls that were asked for do not stand, so
-    all commands are asked.
+    all commands are asked. `category` is that of the tool whose effect it is, None for what no tool does.
     """
 
     mode: Mode
@@ -60,6 +61,7 @@ class Situation:
     review: ReviewSetting = "after"
     is_walled: bool = True
     is_trusted: bool = True
+    category: Category | None = None
 
     @property
     def held_back(self) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,7 +14,10 @@ from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.loop.events import ToolCallEnd, ToolCallStart
 from agent_ls.profiles.base import ProviderProfile
 from tests.docs.examples import run_tests, write_programs
+from tests.docs.pages import blocks, read
+from tests.support.commands import environment, provider_variables, run
 from tests.support.fake_provider import FakeProvider, text, tool_call
+from tests.support.loopback import AnthropicServer, Script, ToolCall
 from tests.support.sessions import bench
 
 PAGE = "docs/adding-a-tool.md"
@@ -70,3 +75,51 @@ async def test_a_session_dispatches_the_example(
     (start,), (end,) = session.recorder.of(ToolCallStart), session.recorder.of(ToolCallEnd)
     assert start.name == "count_lines"
     assert (end.is_error, output in end.output) == (is_error, True)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A repository with one commit, and the page's file of tools in the user's own folder."""
+    (definition,) = [block for block in blocks(read(PAGE), "yaml") if block.tag == "tools.yaml"]
+    (tmp_path / "home" / "state").mkdir(parents=True)
+    (tmp_path / "home" / "state" / "tools.yaml").write_text(definition.text)
+    folder = tmp_path / "project"
+    (folder / "scripts").mkdir(parents=True)
+    (folder / "a.txt").write_text("one\n")
+    (folder / "scripts" / "deploy").write_text('#!/bin/sh\necho "$@" ${#DEPLOY_TOKEN} > deployed\n')
+    (folder / "scripts" / "deploy").chmod(0o755)
+    who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+    for words in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "The first; $(it)"]):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+    return folder
+
+
+@pytest.mark.req("T10")
+def test_the_programs_of_the_page_are_listed_as_tools(project: Path) -> None:
+    done = run("tools", cwd=project, environ=environment(project.parent / "home"))
+    assert (done.code, done.err) == (0, "")
+    assert "commits_of  (read)" in done.out and "deploy  (admin)" in done.out
+    assert "git log --oneline --max-count={{count}} -- {{path}}" in done.out
+
+
+@pytest.mark.req("T10", "X8")
+@pytest.mark.parametrize("allowed", [[], ["--allow", "deploy"]])
+def test_the_programs_of_the_page_run_as_the_page_says(project: Path, allowed: list[str]) -> None:
+    calls: Script = [
+        [ToolCall("commits_of", {"path": "a.txt", "count": 5})],
+        [ToolCall("deploy", {"place": "staging", "dry_run": True, "tag": "v1.2"})],
+        [ToolCall("deploy", {"place": "staging; reboot"})],
+        "Done.",
+    ]
+    with AnthropicServer(calls) as server:
+        variables = provider_variables(server) | {"DEPLOY_TOKEN": "a-token"}
+        environ = environment(project.parent / "home", **variables)
+        done = run("exec", "--approve", "all", *allowed, "deploy it", cwd=project, environ=environ)
+        told = json.dumps([request.body for request in server.requests])
+    assert "The first; $(it)" in told, done
+    assert "Input should be 'staging' or 'production'" in told
+    deployed = project / "deployed"
+    assert deployed.exists() is bool(allowed), done
+    if allowed:
+        assert deployed.read_text() == "--to staging --dry-run --tag v1.2 7\n"
+        assert "a-token" not in done.out

@@ -72,6 +72,7 @@ OBJECTS: Mapping[str, type[Any]] = {
         effects.CommandEffect,
         effects.TrustEffect,
         effects.FetchEffect,
+        effects.CallEffect,
     )
 }
 SENT_BY_CLIENTS = (*get_args(protocol.InputPart), protocol.EditorSelection, protocol.Diagnostic)

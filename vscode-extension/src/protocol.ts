@@ -116,6 +116,9 @@ export interface RuleOffer {
   readonly id: string;
   readonly label: string;
   readonly scope: Scope;
+  /** Commands that it would allow besides, and such that it would not. */
+  readonly allows?: readonly string[];
+  readonly stillAsked?: readonly string[];
 }
 
 export interface PlannedWrite {
@@ -138,6 +141,8 @@ export interface Effect {
   readonly folder?: string;
   readonly owner?: string;
   readonly url?: string;
+  /** Of a call of a tool that was added: its arguments, or the program that it starts with its words. */
+  readonly text?: string;
 }
 
 export interface ApprovalRequest {

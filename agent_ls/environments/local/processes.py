@@ -311,9 +311,12 @@ class LocalProcesses:
         await to_thread.run_sync(_demand_folder, folder, options.working_dir, abandon_on_cancel=True)
         self._started += 1
         mark = f"{self._id}.{self._started};"
-        environ = child_environ(self._environ, self._env_policy, options.env_vars)
+        environ = child_environ(self._environ, options.inherit or self._env_policy, options.env_vars)
+        if options.argv:
+            _demand_program(options.argv[0], folder, environ.get("PATH"))
         environ[MARK_VARIABLE] = self._environ.get(MARK_VARIABLE, "") + mark
-        return Launch(options.shown or command, (*self._launcher, *_shell(), command), folder, environ, mark)
+        argv = (*self._launcher, *(options.argv or (*_shell(), command)))
+        return Launch(options.shown or command, argv, folder, environ, mark)
 
     async def _by_pipes(
         self, launch: Launch, stdout: Pipe, stderr: Pipe, stdin: Pipe | None = None
@@ -418,6 +421,13 @@ def _demand_folder(folder: str, asked: str) -> None:
         if os.path.exists(folder):
             raise NotAFolderError(asked)
     raise PathNotFoundError(asked or folder)
+
+
+def _demand_program(name: str, folder: str, path: str | None) -> None:
+    # The launcher would answer in its own words, as if the program had run.
+    place = os.path.join(folder, name) if os.path.dirname(name) else name
+    if shutil.which(place, path=path) is None:
+        raise ProcessStartError(f"No program {name} is found that could be started. Is it installed?")
 
 
 def _held_open(left: Sequence[int]) -> str:

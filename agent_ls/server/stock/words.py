@@ -37,6 +37,9 @@ def action(request: ApprovalRequested) -> tuple[str, str]:
         return f"run{behind} in {plain(str(effect.get('workingDir')))}", plain(
             added + str(effect.get("command"))
         )
+    if effect.get("type") == "CallEffect":
+        added = "".join(f"{name}={value} " for name, value in effect.get("envVars", ()))
+        return f"call the tool {plain(str(effect.get('tool')))}", plain(added + str(effect.get("text")))
     if effect.get("type") == "WriteEffect":
         files = effect.get("files", ())
         return ", ".join(f"{file.get('action')} {plain(str(file.get('path')))}" for file in files), ""

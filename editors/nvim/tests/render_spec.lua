@@ -66,6 +66,8 @@ spec["an approval shows the exact command, the reason and the offered rule"] = f
     "┃ Commands are asked about in this mode.",
     "┃ a allow once   d deny   c change",
     "┃ A commands that start with python -m pytest (this session)",
+    "┃   also allows: python -m pytest --verbose",
+    "┃   still asked: python -m something-else · python -m pytest > /etc/out",
   })
 end
 
@@ -120,6 +122,17 @@ spec["an address that is to be fetched is shown whole"] = function()
   local request = { requestId = "a", tool = "web_fetch", summary = "s", effect = { url = url }, rules = {} }
   local lines = drawn({ kind = "approval", id = "a", index = 1, status = "pending", request = request }, context())
   support.same(lines[2], "┃   " .. url)
+end
+
+spec["what an added tool is called with is shown in whole"] = function()
+  local effect = { tool = "deploy", text = "./deploy --to production", envVars = { { "TOKEN", "${TOKEN}" } } }
+  local request = { requestId = "a", tool = "deploy", summary = "./dep…", effect = effect, rules = {} }
+  local item = { kind = "approval", id = "a", index = 1, status = "pending", request = request }
+  local lines = drawn(item, context())
+  support.same(
+    vim.list_slice(lines, 1, 3),
+    { "┃ Allow deploy?", "┃   ./deploy --to production", "┃   with TOKEN=${TOKEN}" }
+  )
 end
 
 spec["a decision is one line, with the reason of a denial"] = function()

@@ -11,7 +11,16 @@ export type Choice = { readonly label: string; readonly detail: string } & (
 const LINE_CHARS = 120; // what a notification shows in whole
 
 function byRule(rule: RuleOffer): Choice {
-  return { kind: "send", label: rule.label, detail: `Holds for ${HOLDS[rule.scope]}`, answer: { decision: "allow", scope: rule.scope, ruleId: rule.id } };
+  const detail = [`Holds for ${HOLDS[rule.scope]}`, ...examples(rule)].join(". ");
+  return { kind: "send", label: rule.label, detail, answer: { decision: "allow", scope: rule.scope, ruleId: rule.id } };
+}
+
+/** What it would allow besides, and what would be asked about all the same: a sentence each. */
+export function examples({ allows = [], stillAsked = [] }: Pick<RuleOffer, "allows" | "stillAsked">): string[] {
+  return [
+    ...(allows.length > 0 ? [`Also allows: ${allows.join(" · ")}`] : []),
+    ...(stillAsked.length > 0 ? [`Still asked: ${stillAsked.join(" · ")}`] : []),
+  ];
 }
 
 const HOLDS: Record<RuleOffer["scope"], string> = {

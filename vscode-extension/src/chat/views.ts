@@ -72,9 +72,10 @@ function file(item: FileItem, s: Snapshot, context: ViewContext): FileView {
 
 function where(item: ApprovalItem, context: ViewContext): string {
   const { effect } = item.request;
-  if (effect.command === undefined) return "";
+  if (effect.command === undefined && effect.text === undefined) return "";
   if (effect.inputOf !== undefined) return `typed into the background process ${effect.inputOf}`;
-  const words = effect.workingDir === undefined ? [] : [`in ${context.relative(effect.workingDir)}`];
+  const folder = effect.workingDir ?? "";
+  const words = folder === "" ? [] : [`in ${context.relative(folder)}`];
   for (const [name, value] of effect.envVars ?? []) words.push(`with ${name}=${value}`);
   if (effect.background === true) words.push("in the background");
   return words.join(", ");
@@ -89,6 +90,7 @@ function approval(item: ApprovalItem, context: ViewContext): ApprovalView {
     why: request.reason,
     command: effect.command ?? "",
     trust: effect.folder ?? "",
+    text: effect.text ?? "",
     where: where(item, context),
     files: (effect.files ?? []).map(({ path, action, diff }) => ({ path: context.relative(path), action, diff })),
     paths: effect.url === undefined ? (effect.paths ?? []).map(context.relative) : [effect.url],

@@ -1,4 +1,5 @@
 // What the agent asks leave for, word for word, and the answers.
+import { examples } from "../approvals/choices";
 import { diffElement } from "./diff";
 import { h, icon, textButton } from "./dom";
 import type { ApprovalView, FromView } from "./messages";
@@ -16,6 +17,10 @@ function question(item: ApprovalView): string {
 function effect(item: ApprovalView): (HTMLElement | null)[] {
   if (item.trust !== "") return [h("p", {}, h("code", {}, item.trust))];
   if (item.command !== "") return [item.where === "" ? null : h("p", { class: "dim" }, item.where)];
+  if (item.text !== "") {
+    const text = h("pre", { class: "command", tabindex: 0, "aria-label": "What it is called with" }, item.text);
+    return [text, item.where === "" ? null : h("p", { class: "dim" }, item.where)];
+  }
   if (item.files.length === 0 && item.paths.length === 0) return [h("p", {}, item.summary)];
   const files = item.files.map(({ path, action, diff }) =>
     h("div", {}, h("p", {}, `${action} `, h("code", {}, path)), diff === "" ? null : diffElement(diff, `Change of ${path}`)));
@@ -26,6 +31,12 @@ function ruleLabel({ label, scope }: ApprovalView["rules"][number]): string {
   const words = SCOPES[scope] ?? scope;
   const told = /^allow\b/i.test(label) ? label : `Allow ${label}`;
   return told.includes(`this ${scope}`) ? told : `${told} (${words})`;
+}
+
+/** Of the first rule that has examples: those after it have the same, for longer. */
+function ruleExamples(item: ApprovalView): HTMLElement[] {
+  const told = item.rules.map(examples).find((sentences) => sentences.length > 0) ?? [];
+  return told.map((sentence) => h("p", { class: "dim examples" }, sentence));
 }
 
 /** The command as it is asked about, or as the user writes it instead. */
@@ -126,5 +137,6 @@ export function approvalElement(item: ApprovalView, send: Send): HTMLElement {
     ...effect(item),
     item.why === "" ? null : h("p", { class: "dim" }, item.why),
     row,
+    ...ruleExamples(item),
   );
 }

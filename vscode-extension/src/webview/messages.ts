@@ -3,7 +3,7 @@ import type { PlanData } from "../events";
 import type {
   Activity, ApprovalItem, CompactionItem, FileItem, NoticeItem, QuestionItem, RetryItem, SteerItem, SubagentItem, ToolItem, Usage, UserItem,
 } from "../items";
-import type { Configuration, HunkState, InputPart, Mode, Scope, Verdict } from "../protocol";
+import type { Configuration, HunkState, InputPart, Mode, RuleOffer, Scope, Verdict } from "../protocol";
 import type { ModelsResult, TurnFile } from "../protocol_chat";
 
 /** A message that waits; `attached` is what else goes with its text. */
@@ -79,10 +79,11 @@ export interface ApprovalView extends Pick<ApprovalItem, "kind" | "id" | "index"
   readonly command: string;
   /** The folder that is to be trusted, "" when something else is asked. */
   readonly trust: string;
+  readonly text: string;
   readonly where: string;
   readonly files: readonly AskedFile[];
   readonly paths: readonly string[];
-  readonly rules: readonly { readonly id: string; readonly label: string; readonly scope: Scope }[];
+  readonly rules: readonly RuleOffer[];
   readonly reason: string;
   readonly scope: Scope;
 }

@@ -1,7 +1,7 @@
 // req: H7, H17
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { choicesFor, question } from "../../approvals/choices";
+import { choicesFor, examples, question } from "../../approvals/choices";
 import type { ApprovalRequest } from "../../protocol";
 import { eventOf } from "../support/golden";
 
@@ -35,6 +35,13 @@ test("a folder is trusted or not: there is nothing to allow once, and no reason 
   assert.deepEqual(choices.map(({ label }) => label), ["Trust This Folder", "Do Not Trust It", "Show in Chat"]);
   assert.deepEqual(choices.flatMap((choice) => (choice.kind === "send" ? [choice.answer.decision] : [])), ["allow", "deny"]);
   assert.deepEqual(question(asked), { text: "agent-ls asks whether you trust /home/ada/shop", isWhole: false });
+});
+
+test("a rule says what else it would allow, and what would be asked about all the same", () => {
+  const rule = { id: "r", label: "Allow `npm test …`", scope: "session", allows: ["npm test --verbose"], stillAsked: ["npm publish", "npm test > /etc/out"] } as const;
+  const [, choice] = choicesFor({ ...command("npm test"), rules: [rule] });
+  assert.equal(choice?.detail, "Holds for this session. Also allows: npm test --verbose. Still asked: npm publish · npm test > /etc/out");
+  assert.deepEqual(examples({}), []);
 });
 
 test("only a command can be replaced by another", () => {

@@ -99,6 +99,7 @@ test("an approval shows the exact command and sends each answer by its ids", (t)
   page.show(sessionUntil("approval_requested"));
   assert.equal(page.find(".approval .command").textContent, "python -m pytest -q");
   assert.match(page.find(".approval").textContent, /Run this command\?.*Commands are asked about in this mode\./s);
+  assert.match(page.find(".approval").textContent, /Also allows: python -m pytest --verbose.*Still asked: python -m something-else/s);
   page.button("Allow Once").click();
   page.button("Allow commands that start with python -m pytest (for this session)").click();
   (page.find(".reason") as HTMLInputElement).value = "not yet";
@@ -108,6 +109,16 @@ test("an approval shows the exact command and sends each answer by its ids", (t)
     { type: "allow", requestId: "a1", ruleId: "rule1" },
     { type: "deny", requestId: "a1", reason: "not yet" },
   ]);
+});
+
+test("an approval of an added tool shows in whole what it is called with, and offers no other words", (t) => {
+  const page = open(t);
+  const s = newSnapshot();
+  const effect = { type: "CallEffect", tool: "deploy", text: "./scripts/deploy --to production", category: "admin", workingDir: "/w", envVars: [["TOKEN", "${TOKEN}"]] };
+  apply(s, recorded(1, "approval_requested", { requestId: "a", callId: "c", tool: "deploy", summary: "./scripts/deploy…", reason: "", effect, digest: "d", rules: [] }));
+  page.show(s);
+  assert.match(page.find(".approval").textContent, /Allow deploy\?.*\.\/scripts\/deploy --to production.*with TOKEN=\$\{TOKEN\}/s);
+  assert.equal(page.button("Edit…").hidden, true);
 });
 
 test("an approval takes no focus, and is announced", (t) => {

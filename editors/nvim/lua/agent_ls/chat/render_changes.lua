@@ -232,6 +232,13 @@ local function draw_effect(request, ctx, out, max_lines)
     end
   elseif effect.folder then
     out:add({ INDENTED_BAR, { effect.folder, "AgentLsPath" } })
+  elseif effect.text then
+    for _, line in ipairs(vim.split(effect.text, "\n", { plain = true })) do
+      out:add({ INDENTED_BAR, { line, "AgentLsStrong" } })
+    end
+    for _, pair in ipairs(effect.envVars or {}) do
+      out:add({ INDENTED_BAR, { ("with %s=%s"):format(pair[1], pair[2]), "AgentLsDim" } })
+    end
   else
     out:add({ INDENTED_BAR, { effect.url or request.summary } })
     for _, path in ipairs(effect.paths or {}) do
@@ -251,6 +258,23 @@ local function question(request)
     return "Do you trust this folder?"
   end
   return effect.files and "Make this change?" or ("Allow %s?"):format(request.tool)
+end
+
+---What the first rule that has examples would allow besides, and what it would not: those after it have the same.
+---@param rules table[]
+---@param out agent_ls.Canvas
+local function draw_examples(rules, out)
+  for _, rule in ipairs(rules) do
+    local allows, asked = rule.allows or {}, rule.stillAsked or {}
+    if #allows > 0 or #asked > 0 then
+      for _, told in ipairs({ { "also allows: ", allows }, { "still asked: ", asked } }) do
+        if #told[2] > 0 then
+          out:add({ INDENTED_BAR, { told[1] .. table.concat(told[2], " · "), "AgentLsDim" } })
+        end
+      end
+      return
+    end
+  end
 end
 
 ---@param request table
@@ -274,6 +298,7 @@ local function draw_keys(request, ctx, out)
     local before = i == 1 and { key .. " ", "AgentLsKey" } or { (" "):rep(#key + 1) }
     out:add({ BAR, before, { label } })
   end
+  draw_examples(request.rules or {}, out)
 end
 
 local SCOPE_WORDS = { once = "once", turn = "for this turn", session = "for this session" }
