@@ -56,7 +56,7 @@ class Archive:
                 newest = self._drafts.pop(session_id, None)
                 if newest is not None:
                     folder = await self._folder(session_id)
-                    await anyio.to_thread.run_sync(keep_draft, folder, newest)
+                    await anyio.to_thread.run_sync(keep_draft, folder, newest, self._store.secrets())
 
     async def draft(self, session_id: str) -> dict[str, Any] | None:
         """

@@ -9,9 +9,11 @@ from typing import Literal
 
 from agent_ls.app.archive import open_hunks, session_text
 from agent_ls.app.errors import BadChoiceError, SessionHasHunksError
+from agent_ls.app.keys import load_credentials
 from agent_ls.app.store_errors import STATE_VARIABLE, store_errors
 from agent_ls.loop.figures import Figures, figures_of
 from agent_ls.loop.items import Item
+from agent_ls.loop.redaction import without_known
 from agent_ls.store import pages, upkeep
 from agent_ls.store.errors import StoreError
 from agent_ls.store.layout import SessionSummary, log_path
@@ -80,7 +82,9 @@ class KeptSessions:
 
     def export(self, session_id: str, format_: Literal["markdown", "jsonl"]) -> str:
         with store_errors(session_id):
-            return session_text(log_path(self._store.folder(session_id)), format_)
+            text = session_text(log_path(self._store.folder(session_id)), format_)
+        # It may have been said before the key was one of ours.
+        return without_known(text, load_credentials().known_secrets())
 
     def delete(self, session_id: str, *, force: bool) -> None:
         """Files of the project are left as they are.

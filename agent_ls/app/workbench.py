@@ -108,6 +108,7 @@ class Workbench:
         self.models = Models(settings, credentials, own, chosen, tools, profile_options)
         self.mentions = Mentions(self._run_beside, self._clock)
         self.review = ReviewDesk(self._maybe_audience, clock=self._clock, start=self._run_beside)
+        self.secrets = credentials.known_secrets
         self._store = SessionStore(chosen, on_failure=self._log_failed, secrets=credentials.known_secrets)
         self._tapes = Tapes(self._store.layout.root / "recordings", credentials.known_secrets, record_to)
         self._live: dict[str, LiveSession] = {}

@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from agent_ls.app.errors import AppError
+    from agent_ls.app.keys import load_credentials
     from agent_ls.app.recording.replay import read_recording
     from agent_ls.app.recording.sharing import shareable
 
@@ -32,7 +33,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"agent-ls export: {error}\n  {error.hint}", file=sys.stderr)
         return 2
     text = options.recording.read_text("utf-8", "backslashreplace")
-    text = shareable(text, home=str(Path.home()), user=_user(), host=socket.gethostname())
+    known = load_credentials().known_secrets()
+    text = shareable(text, home=str(Path.home()), user=_user(), host=socket.gethostname(), known=known)
     if options.output is None:
         print(text, end="")
         return 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias
 
 import anyio
@@ -35,6 +35,7 @@ from agent_ls.loop.events import (
 from agent_ls.loop.figures import log_line
 from agent_ls.loop.ids import SessionId
 from agent_ls.loop.proposed import Proposed
+from agent_ls.loop.redaction import Known, known_end, none_known, without, without_known
 from agent_ls.loop.seams import Clock, Recorder
 from agent_ls.loop.subscription import Encoded, Subscription
 
@@ -79,7 +80,10 @@ class Voice(Protocol):
 
 @dataclass(slots=True)
 class OpenPart:
-    """A part that has started and not ended. `pieces` joined are its text, `length` is its code points."""
+    """A part that has started and not ended. `pieces` joined are its text, `length` is its code points.
+
+    `held` is not told yet: it may be the beginning of a key. What ends the part holds its whole text in any case.
+    """
 
     kind: DeltaKind
     name: str
@@ -87,6 +91,7 @@ class OpenPart:
     pieces: list[str] = field(default_factory=list)
     length: int = 0
     is_dirty: bool = False
+    held: str = ""
 
     def text(self) -> str:
         if len(self.pieces) > 1:
@@ -99,14 +104,23 @@ class EventHub:
 
     An event of a subagent carries its id (E7): the one that `emit` is given, else that of the agent whose call it is
     about. So whoever tells of a call (ledger, desk, terminals) need not know whose it is.
+    `secrets` are keys that are told to nobody, whoever said them.
     """
 
-    def __init__(self, session_id: SessionId, recorder: Recorder, clock: Clock, last_seq: int = 0) -> None:
+    def __init__(
+        self,
+        session_id: SessionId,
+        recorder: Recorder,
+        clock: Clock,
+        last_seq: int = 0,
+        secrets: Known = none_known,
+    ) -> None:
         self.turn_id = ""
         self.last_seq = last_seq
         self._session_id = session_id
         self._recorder = recorder
         self._clock = clock
+        self._secrets = secrets
         self._open: dict[str, OpenPart] = {}
         self._asked: dict[str, str] = {}
         self._proposed = Proposed()
@@ -119,6 +133,8 @@ class EventHub:
         now = self._clock.now()
         envelope = Envelope(self._session_id, self.last_seq + 1, now, event, self.turn_id, agent_id)
         data = event_codec.encode(envelope)
+        if (clean := without(data, self._secrets())) != data:
+            data, envelope = clean, event_codec.decode(clean) or envelope
         self.last_seq += 1
         self._recorder.event(envelope, data)
         self._follow(event, agent_id)
@@ -153,6 +169,9 @@ class EventHub:
 
     def emit_delta(self, delta: Delta) -> None:
         part = self._open.get(delta.part_id) or self.open_part(delta.kind, delta.part_id, delta.name)
+        delta = self._without_keys(delta, part)
+        if not delta.text:
+            return
         part.pieces.append(delta.text)
         part.length += len(delta.text)
         if not part.is_dirty:
@@ -185,7 +204,18 @@ class EventHub:
     def text_of(self, part_id: str) -> str:
         """The text so far of an open part, "" when there is none."""
         part = self._open.get(part_id)
-        return part.text() if part else ""
+        return part.text() + part.held if part else ""
+
+    def _without_keys(self, delta: Delta, part: OpenPart) -> Delta:
+        """What may be told of it now: a key in several pieces would be one again where they are joined."""
+        known = self._secrets()
+        if not known:
+            return delta
+        text = without_known(part.held + delta.text, known)
+        end = known_end(text, known)
+        part.held = text[end:]
+        same = end == len(delta.text) and text == delta.text and delta.offset == part.length
+        return delta if same else replace(delta, text=text[:end], offset=part.length)
 
     def open_parts(self) -> tuple[Delta, ...]:
         return tuple(Delta(part.kind, id_, 0, part.text(), part.name) for id_, part in self._open.items())

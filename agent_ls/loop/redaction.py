@@ -54,17 +54,35 @@ def none_known() -> Collection[str]:
 
 def redacted(text: str, known: Collection[str]) -> str:
     """`text` without keys of forms that are known, without private keys, and without the `known` values."""
-    for value in sorted(known, key=len, reverse=True):
-        if len(value) >= MIN_KNOWN_CHARS:
-            text = text.replace(value, MARK)
+    text = without_known(text, known)
     if _BEGIN in text:
         text = _BLOCK.sub(MARK, text)
     return _ANY.sub(MARK, text) if any(start in text for start in _STARTS) else text
 
 
+def without_known(text: str, known: Collection[str]) -> str:
+    """`text` without the `known` values: the last step of who writes text."""
+    for value in sorted(known, key=len, reverse=True):
+        if len(value) >= MIN_KNOWN_CHARS:
+            text = text.replace(value, MARK)
+    return text
+
+
+def known_end(text: str, known: Collection[str]) -> int:
+    """Up to where no `known` value can begin that what follows would complete."""
+    end = len(text)
+    for value in known:
+        if len(value) < MIN_KNOWN_CHARS or value[0] not in text[1 - len(value) :]:
+            continue
+        longest = min(len(value) - 1, len(text))
+        held = next((n for n in range(longest, 0, -1) if text.endswith(value[:n])), 0)
+        end = min(end, len(text) - held)
+    return end
+
+
 def without(line: bytes, known: Collection[str]) -> bytes:
     """JSON that is about to be written, without the `known` values: the last step, should one have come so far."""
-    for value in known:
+    for value in sorted(known, key=len, reverse=True):
         if len(value) >= MIN_KNOWN_CHARS:
             line = line.replace(
                 json.dumps(value, ensure_ascii=False)[1:-1].encode("utf-8", "replace"), MARK.encode()

@@ -38,7 +38,7 @@ def assemble(
     profile_for: ProfileFor,
 ) -> Parts:
     """`config` gives what holds now; `profile_for` the profile of a subagent with a model of its own."""
-    hub = EventHub(session_id, ports.recorder, ports.clock, known.last_seq)
+    hub = EventHub(session_id, ports.recorder, ports.clock, known.last_seq, ports.secrets)
     inbox = Inbox(known.steers, known.queue)
     spending = Spending(known.usage, known.cost_usd)
     shared = Shared(

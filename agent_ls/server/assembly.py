@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from lsprotocol import types as lsp
 
 from agent_ls.loop.ids import new_id
+from agent_ls.loop.redaction import without
 from agent_ls.server.answers import Answers
 from agent_ls.server.client_requests import ClientRequests
 from agent_ls.server.context import Context
@@ -62,6 +63,7 @@ def assemble(server: AgentServer, start: Start, open_bench: OpenBench) -> tuple[
     # The token is no setting: it was looked at before all else (listen.py).
     bench, problems = open_bench(host, {name: settings[name] for name in settings if name != "token"})
     client_id = new_id("c")
+    protocol.clean = lambda message: without(message, bench.secrets())
     senders = EventSenders(send=protocol.send_event, drain=server.writer.drain, start=start)
     requests = ClientRequests(
         client_id,

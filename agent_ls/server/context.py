@@ -8,6 +8,7 @@ from os.path import isabs, normpath
 
 from agent_ls.app.slash_commands import maybe_command
 from agent_ls.llm.messages import ImagePart
+from agent_ls.loop.redaction import redacted
 from agent_ls.server import to_wire
 from agent_ls.server.client_requests import ClientRequests
 from agent_ls.server.editor_host import LspEditorHost
@@ -49,7 +50,14 @@ class Context:
         Raises:
             InvalidParamsError: there is nothing in it. UnknownCommandError.
         """
-        return text_and_images(parts, lambda path: self.host.diagnostics.told(path, str))
+
+        def problems(path: str | None) -> str:
+            return self.host.diagnostics.told(path, str)
+
+        def clean(text: str) -> str:
+            return redacted(text, self.bench.secrets())
+
+        return text_and_images(parts, problems, clean)
 
     def command(self, name: str) -> bool:
         """Whether a message may begin with `/name`."""

@@ -26,9 +26,13 @@ IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def text_and_images(
-    parts: Sequence[InputPart], problems: Callable[[str | None], str]
+    parts: Sequence[InputPart],
+    problems: Callable[[str | None], str],
+    clean: Callable[[str], str] = lambda text: text,
 ) -> tuple[str, tuple[ImagePart, ...]]:
-    """`problems` tells those of one path, else all.
+    """`problems` tells those of one path, else all. `clean` takes secrets out of what files and tools say.
+
+    The user's own words are left as they are.
 
     Raises:
         InvalidParamsError: there is nothing in it, or an image that is none.
@@ -45,11 +49,11 @@ def text_and_images(
             case FolderInput():
                 texts.append(f"Folder: {_place(part.uri)}")
             case DiagnosticsInput():
-                texts.append(problems(_place(part.uri) if part.uri else None))
+                texts.append(clean(problems(_place(part.uri) if part.uri else None)))
             case CommandInput():
                 texts.append(_command(part))
             case SelectionInput():
-                texts.append(_selection(part))
+                texts.append(clean(_selection(part)))
             case ImageInput():
                 images.append(_image(part))
             case _:

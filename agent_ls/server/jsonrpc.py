@@ -58,10 +58,22 @@ AgentCall: TypeAlias = Callable[[str, Any], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class RawJson:
-    """A result that is encoded already. `sent` is called when the answer is on its way, not when it failed."""
+    """A result that is encoded already. `sent` is called when the answer is on its way, not when it failed.
+
+    `is_document`: it holds the text of one, of which nothing is taken out.
+    """
 
     body: bytes
     sent: Callable[[], None] | None = None
+    is_document: bool = True
+
+
+def _holds_documents(message: Any) -> bool:
+    """Whether it changes a document, or answers with what is in one."""
+    known = message if isinstance(message, dict) else vars(message) if hasattr(message, "__dict__") else {}
+    method = known.get("method", getattr(message, "method", None))
+    error = known.get("error", getattr(message, "error", None))
+    return method == lsp.WORKSPACE_APPLY_EDIT or (method is None and error is None)
 
 
 def plain_converter() -> Converter:
@@ -89,6 +101,8 @@ class AgentProtocol(LanguageServerProtocol):
         super().__init__(server, converter)
         self.documents = Documents(self.client, None, ())
         self._answered_id: MessageId | None = None
+        self.clean: Callable[[bytes], bytes] = lambda message: message
+        """Takes keys out of what is about to be sent. Texts of documents are left as they are."""
 
     # -- what comes in
 
@@ -189,7 +203,7 @@ class AgentProtocol(LanguageServerProtocol):
     def _send_data(self, data: Any) -> None:
         if data and self.writer is not None:
             body = json.dumps(data, default=self._serialize_message, separators=(",", ":"))
-            self.writer.write(frame(body.encode()))
+            self.writer.write(frame(body.encode() if _holds_documents(data) else self.clean(body.encode())))
 
     def notify_plain(self, method: str, params: dict[str, Any]) -> None:
         """A notification whose parameters are plain JSON already."""
@@ -198,7 +212,9 @@ class AgentProtocol(LanguageServerProtocol):
     def send_event(self, event: bytes) -> None:
         """An `agent/event` notification around an encoded event."""
         if self.writer is not None:
-            self.writer.write(frame(b'{"jsonrpc":"2.0","method":"agent/event","params":%b}' % event))
+            self.writer.write(
+                frame(b'{"jsonrpc":"2.0","method":"agent/event","params":%b}' % self.clean(event))
+            )
 
     def _send_response(
         self, msg_id: MessageId, result: Any | None = None, error: lsp.ResponseError | None = None
@@ -209,7 +225,8 @@ class AgentProtocol(LanguageServerProtocol):
             self._result_types.pop(msg_id, None)
             head = b'{"jsonrpc":"2.0","id":%b,"result":' % json.dumps(msg_id).encode()
             if self.writer is not None:
-                self.writer.write(frame(head + result.body + b"}"))
+                body = result.body if result.is_document else self.clean(result.body)
+                self.writer.write(frame(head + body + b"}"))
             if result.sent:
                 result.sent()
         else:

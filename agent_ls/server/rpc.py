@@ -7,7 +7,7 @@ changes something: it runs once per key (answers.py).
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -74,7 +74,8 @@ class Router:
 
         async def work() -> RawJson:
             result = await route.handler(self._context, params)
-            return result if isinstance(result, RawJson) else RawJson(to_wire.encoded(result))
+            answer = result if isinstance(result, RawJson) else RawJson(to_wire.encoded(result))
+            return replace(answer, is_document=not method.startswith("agent/"))
 
         if not route.has_key:
             return await work()

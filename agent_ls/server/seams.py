@@ -11,6 +11,7 @@ from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.loop.approval import Answer
 from agent_ls.loop.events import ApprovalRequested, ApprovalResolved, Hunk
 from agent_ls.loop.items import Item
+from agent_ls.loop.redaction import Known
 from agent_ls.loop.session import Session
 from agent_ls.server.editor_host import DocumentListener
 from agent_ls.server.protocol import Mode, ReviewSetting, State
@@ -283,6 +284,11 @@ class Bench(Protocol):
 
     @property
     def mentions(self) -> Mentions: ...
+
+    @property
+    def secrets(self) -> Known:
+        """Gives the keys that nobody is told."""
+        ...
 
     @property
     def rules(self) -> Rules: ...

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from agent_ls.loop.redaction import without
 from agent_ls.store.layout import draft_path
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS
 
 
-def keep_draft(folder: Path, draft: Mapping[str, Any]) -> None:
-    """Whole or not at all; an empty one (nothing in any of its fields) is taken away.
+def keep_draft(folder: Path, draft: Mapping[str, Any], known: Collection[str] = ()) -> None:
+    """Whole or not at all, without the `known` keys; an empty one (nothing in any of its fields) is taken away.
 
     Raises:
         OSError: it cannot be written, or the session's folder is gone.
@@ -25,7 +26,7 @@ def keep_draft(folder: Path, draft: Mapping[str, Any]) -> None:
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | OPEN_FLAGS, FILE_MODE)
     with os.fdopen(descriptor, "wb") as file:
-        file.write(json.dumps(draft).encode("ascii"))
+        file.write(without(json.dumps(draft, ensure_ascii=False).encode("utf-8", "replace"), known))
     part.replace(path)
 
 

@@ -19,7 +19,7 @@ from typing import Any, Literal, Self, TypeAlias
 
 import anyio.to_thread
 
-from agent_ls.loop.redaction import Known, none_known, without
+from agent_ls.loop.redaction import Known, none_known, without, without_known
 from agent_ls.store.errors import BadSessionError, NewerFormatError
 
 FORMAT = 1
@@ -150,6 +150,10 @@ class SessionLog:
             os.close(descriptor)
             raise
         return cls(descriptor, on_failure, secrets)
+
+    def clean(self, text: str) -> str:
+        """Without the keys that no file of a session may hold: for what is written beside the log."""
+        return without_known(text, self._secrets())
 
     def append(self, *lines: bytes) -> None:
         """Hands the lines to the kernel in one write."""

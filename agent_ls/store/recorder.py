@@ -71,7 +71,7 @@ class StoreRecorder:
     def _keep_title(self, title: str) -> None:
         if self._title_file:
             try:
-                keep_title(self._title_file, title)
+                keep_title(self._title_file, self._log.clean(title))
             except OSError as error:
                 self._on_failure(error)
 
@@ -126,7 +126,7 @@ class StoreRecorder:
     def output(self, call_id: str, text: str) -> str:
         """The reference to read it by, "" when it could not be kept."""
         ref = hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:16]
-        data = text.encode("utf-8", "replace")
+        data = self._log.clean(text).encode("utf-8", "replace")
         if len(data) > OUTPUT_MAX_BYTES:
             half = OUTPUT_MAX_BYTES // 2
             marker = f"\n[... {len(data) - 2 * half} bytes ...]\n".encode()

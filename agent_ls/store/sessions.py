@@ -72,7 +72,7 @@ class SessionStore:
         self.layout = Layout(root)
         self._on_failure = on_failure
         self._lock = lock
-        self._secrets = secrets
+        self.secrets = secrets
 
     def create(self, header: Header) -> OpenSession:
         """
@@ -85,7 +85,7 @@ class SessionStore:
         lock = locks.take(lock_path(folder), header.session_id, self._lock)
         report = self._reporter(header.session_id)
         try:
-            log = SessionLog.create(log_path(folder), header, report, self._secrets)
+            log = SessionLog.create(log_path(folder), header, report, self.secrets)
         except BaseException:
             lock.release()
             raise
@@ -102,7 +102,7 @@ class SessionStore:
         report = self._reporter(session_id)
         try:
             stored = read_session(log_path(folder))
-            log = SessionLog.reopen(log_path(folder), report, self._secrets)
+            log = SessionLog.reopen(log_path(folder), report, self.secrets)
         except BaseException:
             lock.release()
             raise
@@ -117,7 +117,7 @@ class SessionStore:
         """
         folder = self.folder(session_id)
         with locks.held(lock_path(folder), session_id):
-            log = SessionLog.reopen(log_path(folder), self._reporter(session_id), self._secrets)
+            log = SessionLog.reopen(log_path(folder), self._reporter(session_id), self.secrets)
             recorder = StoreRecorder(
                 log, outputs_path(folder), self._reporter(session_id), title_file=title_path(folder)
             )
@@ -143,7 +143,7 @@ class SessionStore:
                 shutil.copyfile(path, copy := output_path(outputs_path(folder), ref))
                 copy.chmod(FILE_MODE)
         failures: list[OSError] = []
-        log = SessionLog.create(log_path(folder), header, failures.append, self._secrets)
+        log = SessionLog.create(log_path(folder), header, failures.append, self.secrets)
         log.append(*fork.lines)
         log.close()
         if failures:

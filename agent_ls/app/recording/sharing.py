@@ -7,6 +7,9 @@ no promise that nothing private is left: code and words of a project are what a 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+
+from agent_ls.loop.redaction import without_known
 
 _SECRETS = re.compile(
     r"""\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}
@@ -21,9 +24,13 @@ _SECRETS = re.compile(
 _MAIL = re.compile(r"\b[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}\b")
 
 
-def shareable(text: str, *, home: str, user: str, host: str) -> str:
-    """`home`, `user` and `host` are those of this machine. A short name is left: it would be found in any word."""
+def shareable(text: str, *, home: str, user: str, host: str, known: Collection[str] = ()) -> str:
+    """`known` are keys of the user's, of whatever form. `home`, `user` and `host` are those of this machine.
+
+    A short name is left: it would be found in any word.
+    """
     names: dict[str, str] = {}
+    text = without_known(text, known)
     text = _SECRETS.sub(lambda found: names.setdefault(found[0], f"[secret-{len(names) + 1}]"), text)
     mails: dict[str, str] = {}
     text = _MAIL.sub(lambda found: mails.setdefault(found[0], f"person{len(mails) + 1}@example.org"), text)
