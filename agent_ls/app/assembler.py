@@ -111,7 +111,11 @@ class Assembler:
     async def cli_tools(self, folder: str) -> CliTools:
         """Those of the user for a session in this folder; a changed file holds from the next session on."""
         workspace = None if self.environment else Path(folder)
-        load = partial(load_cli_tools, self.user_folder, workspace, trusted=False)
+
+        def load() -> CliTools:
+            is_trusted = workspace is not None and self.trust.standing(folder) == "trusted"
+            return load_cli_tools(self.user_folder, workspace, trusted=is_trusted)
+
         return await anyio.to_thread.run_sync(load)
 
     def assemble(

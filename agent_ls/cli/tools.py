@@ -15,10 +15,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from agent_ls.app.cli_tools import has_project_tools, load_cli_tools
+    from agent_ls.app.clock import SystemClock
     from agent_ls.app.state_folder import state_folder
+    from agent_ls.app.trust import WorkspaceTrust
+    from agent_ls.store.trust import TrustStore
 
     folder = options.cd.resolve()
-    found = load_cli_tools(state_folder(), folder, trusted=False)
+    trust = WorkspaceTrust(TrustStore(state_folder()), SystemClock(), "kept")
+    is_trusted = trust.standing(str(folder)) == "trusted"
+    found = load_cli_tools(state_folder(), folder, trusted=is_trusted)
     for tool in found.tools:
         print(f"{tool.name}  ({tool.category})  {tool.description}")
         print(f"    {tool.usage}")
@@ -27,6 +32,6 @@ def run(options: argparse.Namespace) -> int:
         print(f"✗ {problem}", file=sys.stderr)
     if not found.tools and not found.problems:
         print(f"no tools are defined: write {state_folder() / 'tools.yaml'} (docs/adding-a-tool.md)")
-    if has_project_tools(folder):
-        print("the project in this folder brings tools of its own: they are left out, it is not trusted")
+    if not is_trusted and has_project_tools(folder):
+        print("the project in this folder brings tools of its own: they are left out until you trust it")
     return 1 if found.problems else 0

@@ -240,8 +240,8 @@ class ExecutionEnvironment(Protocol):
     async def exec_command(
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None
     ) -> ExecResult:
-        """Runs a shell command (or a program without one: `options.argv`) and waits for it. It has no input, or a terminal
-        that its user can type into.
+        """Runs a shell command, or a program without a shell (`options.argv`), and waits for it. It has no input, or a
+        terminal that its user can type into.
 
         At the time limit, and on cancellation, everything that the command started is ended: its process
         group and what left the group, TERM, 2 s, KILL; but not background processes. A non-zero exit is a

@@ -28,7 +28,7 @@ def judge_call(effect: CallEffect, situation: Situation) -> Judgement:
             understood,
         )  # its grammar is loaded with the first command
 
-        if tool_id(effect.tool) in situation.grants and situation.mode != "plan":
+        if tool_id(effect.tool) in situation.grants and not situation.held_back:
             return _listed(effect, runs, situation)
         judgement = judge_command(runs, situation)
         if isinstance(judgement, Refuse) or (isinstance(judgement, Ask) and judgement.is_never_silent):
@@ -36,8 +36,8 @@ def judge_call(effect: CallEffect, situation: Situation) -> Judgement:
         is_known = understood(runs, situation.places.home).is_read_only or bool(judgement.rules)
         if isinstance(judgement, Allow) and is_known and effect.category != "admin":
             return judgement
-    elif situation.mode == "plan":
-        return Refuse("plan mode: no tool is called that may have an effect")
+    elif why := situation.held_back:
+        return Refuse(f"{why}: no tool is called that may have an effect")
     granted = tuple(rule_id for rule_id in tool_ids(effect) if rule_id in situation.grants)
     if granted:
         return Allow(f"allowed by your rule for the tool {effect.tool}", granted)

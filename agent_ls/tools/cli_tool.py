@@ -132,6 +132,7 @@ async def _prepare(
             working_dir,
             _environment(definition, variables),
             context.attribution,
+            terminal=context.terminal,
             argv=words,
             inherit="minimal",
         )

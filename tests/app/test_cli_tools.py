@@ -8,7 +8,10 @@ from textwrap import dedent
 import pytest
 
 from agent_ls.app.cli_tools import load_cli_tools, own_names
+from agent_ls.app.trust import Trusting
 from agent_ls.tools.cli_tool import Scalar, argv
+from tests.support.fake_provider import text
+from tests.support.workbench import running
 
 pytestmark = pytest.mark.req("T10")
 
@@ -63,7 +66,7 @@ def test_definition_of_the_specification_when_loaded_then_makes_the_command(tmp_
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "words"),
+    ("source", "line", "words"),
     [
         ("tools: [", 1, "this is no YAML"),
         ("- name: x\n", 1, "one list by the name `tools:`"),
@@ -101,9 +104,9 @@ def test_definition_of_the_specification_when_loaded_then_makes_the_command(tmp_
     ],
 )
 def test_definition_when_it_is_wrong_then_is_left_out_and_told_with_file_and_line(
-    text: str, line: int, words: str, tmp_path: Path
+    source: str, line: int, words: str, tmp_path: Path
 ) -> None:
-    path = write(tmp_path, text)
+    path = write(tmp_path, source)
     loaded = load_cli_tools(tmp_path, None, trusted=False)
     assert loaded.tools == ()
     assert any(problem.startswith(f"{path}:{line}: ") and words in problem for problem in loaded.problems), (
@@ -137,6 +140,21 @@ def test_tools_of_a_project_when_it_is_not_trusted_then_are_left_out(trusted: bo
     assert [tool.name for tool in loaded.tools] == (["t", "kubectl_get"] if trusted else ["t"])
     assert loaded.tools[0].args == ("b",), "the user's own goes before the project's"
     assert ("is defined already" in str(loaded.problems)) is trusted
+
+
+@pytest.mark.parametrize("trusting", ["trusted", "restricted", "kept"])
+async def test_tools_of_a_project_when_its_user_has_not_trusted_it_then_are_offered_to_no_model(
+    trusting: Trusting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AGENT_LS_TRUSTED_FOLDERS", raising=False)
+    write(tmp_path / "project" / ".agent-ls", one("args: [a]"))
+    write(tmp_path / "state", GOOD)
+    async with running(tmp_path, [text("Hello.")], trusting=trusting) as bench:
+        talk = await bench.talk()
+        await talk.say("Hello?")
+        offered = {tool.name for tool in bench.model.requests[0].tools}
+    assert "kubectl_get" in offered
+    assert ("t" in offered) is (trusting == "trusted")
 
 
 def test_names_of_our_own_tools_hold_those_of_every_family() -> None:

@@ -114,7 +114,7 @@ test("an approval shows the exact command and sends each answer by its ids", (t)
 test("an approval of an added tool shows in whole what it is called with, and offers no other words", (t) => {
   const page = open(t);
   const s = newSnapshot();
-  const effect = { type: "CallEffect", tool: "deploy", text: "./scripts/deploy --to production", category: "admin", workingDir: "/w", envVars: [["TOKEN", "${TOKEN}"]] };
+  const effect = { type: "CallEffect", tool: "deploy", text: "./scripts/deploy --to production", category: "admin", workingDir: "/w", envVars: [["TOKEN", "${TOKEN}"]] as const };
   apply(s, recorded(1, "approval_requested", { requestId: "a", callId: "c", tool: "deploy", summary: "./scripts/deploy…", reason: "", effect, digest: "d", rules: [] }));
   page.show(s);
   assert.match(page.find(".approval").textContent, /Allow deploy\?.*\.\/scripts\/deploy --to production.*with TOKEN=\$\{TOKEN\}/s);
