@@ -77,7 +77,7 @@ class SandboxedEnvironment(ForwardingEnvironment):
         if not self._walls.stand:
             return await self.inner.exec_command(command, options, on_output)
         within = await self._within(command, options)
-        result = await self.inner.exec_command(within, replace(options, shown=command), on_output)
+        result = await self.inner.exec_command(within, _inside(options, command), on_output)
         result = replace(result, exit_code=self._walls.exit_code(result.exit_code))
         at = "" if result.exit_code == 0 or result.timed_out else _failed_at(result.output)
         if not at:
@@ -90,9 +90,8 @@ class SandboxedEnvironment(ForwardingEnvironment):
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
         if not self._walls.stand:
             return await self.inner.start_process(command, options)
-        started = await self.inner.start_process(
-            await self._within(command, options), replace(options, shown=command)
-        )
+        within = await self._within(command, options)
+        started = await self.inner.start_process(within, _inside(options, command))
         self._commands[started.id] = command
         return self._as_given(started)
 
@@ -117,6 +116,11 @@ class SandboxedEnvironment(ForwardingEnvironment):
             return process
         code = None if process.exit_code is None else self._walls.exit_code(process.exit_code)
         return replace(process, command=command, exit_code=code)
+
+
+def _inside(options: CommandOptions, command: str) -> CommandOptions:
+    """A program without a shell (`argv`) goes inside as the command that says the same: as itself it would stay out."""
+    return replace(options, shown=command, argv=())
 
 
 def _failed_at(output: str) -> str:

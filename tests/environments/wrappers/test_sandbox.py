@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import socket
 import threading
 from collections.abc import AsyncIterator
@@ -263,3 +264,16 @@ async def test_command_in_a_terminal_is_confined_as_well(root: Path, tmp_path: P
         done = await environment.exec_command(command, options)
     assert "shown" in done.output and "Read-only file system" in done.output and done.exit_code == 4
     assert not (tmp_path / "made").exists()
+
+
+async def test_program_without_a_shell_is_confined_as_well(root: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside.txt"
+    program = ("touch", str(outside), "it's $HOME")
+    async with confined(root) as environment:
+        options = CommandOptions(timeout_ms=30_000, argv=program, working_dir=str(root))
+        result = await environment.exec_command(shlex.join(program), options)
+        assert result.exit_code != 0 and "Read-only" in result.output
+        started = await environment.start_process(shlex.join(program), options)
+        assert (await environment.wait_process(started.id)).exit_code != 0
+    assert not outside.exists()
+    assert (root / "it's $HOME").exists(), "its words come through as they are"
