@@ -56,7 +56,7 @@ async def prompt(profile: ProviderProfile, user_instructions: str = "") -> str:
 
 
 @pytest.mark.req("O3", "O4", "O5", "P9")
-@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "gemini"])
 async def test_prompt_when_assembled_then_it_reads_as_reviewed(provider: str) -> None:
     profile = create_profile(provider, "model-1", facts=FACTS)
     check_snapshot(SNAPSHOTS / f"{provider}_prompt.md", await prompt(profile, "Answer in French."))
@@ -195,7 +195,18 @@ def test_base_prompts_when_compared_then_families_behave_alike(title: str) -> No
                 "only once",
             ),
         ),
-        ("gemini", ("agent-ls", "keep or undo", "old_string", "only once", "read_many_files", "list_dir")),
+        (
+            "gemini",
+            (
+                "agent-ls",
+                "keep or undo",
+                "old_string",
+                "only once",
+                "read_many_files",
+                "list_dir",
+                "GEMINI.md",
+            ),
+        ),
         ("compatible", ("agent-ls", "keep or undo", "old_string", "only once")),
         (
             "openai",

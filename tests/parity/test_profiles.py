@@ -1,0 +1,105 @@
+"""Each family's profile as its service sees it: tools, prompt, options, and limits of commands (P2, P3, P4, P9)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.loop.events import ToolCallEnd
+from tests.parity import wires
+from tests.parity.cell import SERVERS, cell
+from tests.support.loopback import ToolCall
+
+OF_ALL = ["processes", "plan", "ask_user", "spawn_agent", "send_input", "wait", "close_agent"]
+TOOLS = {
+    "openai": ["read_file", "apply_patch", "write_file", "shell", "grep", "glob"],
+    "anthropic": ["read_file", "write_file", "edit_file", "shell", "grep", "glob"],
+    "gemini": [
+        "read_file", "read_many_files", "write_file", "edit_file", "shell", "grep", "glob", "list_dir",
+    ],
+}  # fmt: skip
+DOCUMENTS = {
+    "AGENTS.md": "For all.",
+    "CLAUDE.md": "For Claude.",
+    "GEMINI.md": "For Gemini.",
+    ".codex/instructions.md": "For Codex.",
+}
+OWN = {"openai": "For Codex.", "anthropic": "For Claude.", "gemini": "For Gemini."}
+
+
+@pytest.mark.req("P2", "P3", "P4", "P9", "O5")
+@pytest.mark.parametrize("provider", SERVERS)
+async def test_request_has_the_tools_and_the_documents_of_its_family(
+    provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with cell(provider, tmp_path, monkeypatch) as it:
+        for name, words in DOCUMENTS.items():
+            it.write(name, words)
+        it.answers("Hello.")
+        await it.say("Hello?")
+        (body,) = it.bodies
+        assert wires.offered(provider, body) == [*TOOLS[provider], *OF_ALL]
+        prompt = wires.instructions(provider, body)
+        told = {words for words in DOCUMENTS.values() if words in prompt}
+        assert told == {"For all.", OWN[provider]}
+
+
+@pytest.mark.req("P3", "L2")
+async def test_command_of_anthropics_models_has_the_familys_time_and_not_more_than_the_cap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {"defaultCommandTimeoutMs": 100}
+    async with cell("anthropic", tmp_path, monkeypatch, settings=settings) as it:
+        it.answers([ToolCall("shell", {"command": "sleep 0.5; echo done"})], "It is done.")
+        await it.say("Run it.")
+        assert "done" in it.results[0].text and not it.results[0].is_error
+
+
+@pytest.mark.req("P3", "L2")
+async def test_command_of_anthropics_models_when_the_cap_is_lower_then_that_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {"defaultCommandTimeoutMs": 100, "maxCommandTimeoutMs": 300}
+    async with cell("anthropic", tmp_path, monkeypatch, settings=settings) as it:
+        it.answers([ToolCall("shell", {"command": "sleep 300"})], "It takes too long.")
+        await it.say("Run it.")
+        assert "timed out after 300ms" in it.results[0].text
+        assert [end.error_kind for end in it.of(ToolCallEnd)] == ["shell_timeout"]
+
+
+@pytest.mark.req("P3")
+async def test_beta_headers_are_those_that_the_model_needs_and_those_of_the_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings: dict[str, Any] = {
+        "model": "claude-haiku-4-5",
+        "providers": {"anthropic": {"options": {"beta_headers": ["context-1m-2025-08-07"]}}},
+    }
+    async with cell("anthropic", tmp_path, monkeypatch, settings=settings | {"provider": "anthropic"}) as it:
+        it.answers("Hello.")
+        await it.say("Hello?")
+        (request,) = it.server.requests
+        assert request.body["model"] == "claude-haiku-4-5"
+        assert request.headers["anthropic-beta"] == "interleaved-thinking-2025-05-14,context-1m-2025-08-07"
+
+
+HARMS = [{"category": "HARM_CATEGORY_HARASSMENT", "threshold": "OFF"}]
+
+
+@pytest.mark.req("P4")
+@pytest.mark.parametrize("is_set", [False, True])
+async def test_safety_settings_of_gemini_are_in_each_request_and_can_be_set(
+    is_set: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {"providers": {"gemini": {"options": {"safetySettings": HARMS}}}} if is_set else {}
+    async with cell("gemini", tmp_path, monkeypatch, settings=settings) as it:
+        it.write("a.txt", "a\n")
+        it.answers([ToolCall("read_file", {"file_path": "a.txt"})], "Hello.")
+        await it.say("Hello?")
+        told = [body["safetySettings"] for body in it.bodies]
+        assert told[0] == told[1]
+        thresholds = {row["threshold"] for row in told[0]}
+        assert (told[0] == HARMS) is is_set
+        assert is_set or (len(told[0]) == 4 and thresholds == {"BLOCK_ONLY_HIGH"})
