@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agent_ls.app.sample import copy_sample_project
-from tests.support import vscode
+from tests.support import awkward, vscode
 from tests.support.acceptance import WIRES
 from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
 
@@ -232,3 +232,36 @@ def test_prompt_queue_plan_and_questions_of_the_chat_are_driven_by_hand_and_keys
 @pytest.mark.req("H9")
 def test_ten_thousand_deltas_and_two_thousand_items_leave_the_chat_responsive(shop: Path) -> None:
     vscode.play("chat_performance.mjs", shop, **scripted(2000))
+
+
+@pytest.mark.req("H5", "H9", "H17", "T5")
+def test_awkward_programs_run_in_terminals_of_the_window_and_are_typed_into_there(tmp_path: Path) -> None:
+    project = tmp_path / "store"
+    project.mkdir()
+    (project / "stock.py").write_text(STOCK)
+    with AnthropicServer(awkward.CALLS, key=KEY) as server:
+
+        def check(at: int) -> None:
+            program, said = awkward.PROGRAMS[at], awkward.told(server, at)
+            assert program.says(said), (program.name, said[-600:])
+
+        vscode.play(
+            "commands.mjs",
+            project,
+            machine={
+                "agentLs.command": [str(Path(sys.executable).parent / "agent-ls")],
+                "agentLs.provider": "anthropic",
+                "agentLs.providers": {"anthropic": {"baseUrl": server.base_url}},
+                "agentLs.mode": "full",
+            },
+            env={
+                "AGENT_LS_STATE_DIR": str(tmp_path / "state"),
+                "ANTHROPIC_API_KEY": KEY,
+                "ADA_API_KEY": "of-the-editor",
+            },
+            answers={
+                "programs": lambda: [{"name": p.name, "keys": p.keys} for p in awkward.PROGRAMS],
+                "isTold": lambda at: awkward.is_told(server, at),
+                "check": check,
+            },
+        )

@@ -4,6 +4,7 @@ import type { Client } from "./client";
 import type { ClientRequest } from "./events";
 import { type Log, inBackground } from "./logger";
 import { type AgentEvent, problemOf } from "./protocol";
+import type { HostTerminals } from "./terminals/host";
 
 type Answerer = (params: unknown) => object | Promise<object>;
 
@@ -40,11 +41,19 @@ const save: Answerer = async (params) => {
 /** The workbench watches the files that it shows and reads them anew by itself. */
 const checkTime: Answerer = () => ({});
 
-const ANSWERERS: ReadonlyMap<string, Answerer> = new Map([["save", save], ["checkTime", checkTime]]);
+function answererOf(what: string, terminals: HostTerminals): Answerer | undefined {
+  switch (what) {
+    case "save": return save;
+    case "checkTime": return checkTime;
+    case "terminalOpen": return (params) => terminals.open(params as Parameters<HostTerminals["open"]>[0]);
+    case "terminalRuns": return (params) => terminals.runs(params as Parameters<HostTerminals["runs"]>[0]);
+    default: return undefined;
+  }
+}
 
-async function answer(client: Client, event: AgentEvent): Promise<void> {
+async function answer(client: Client, event: AgentEvent, terminals: HostTerminals): Promise<void> {
   const { requestId, what, params } = event.data as ClientRequest;
-  const answerer = ANSWERERS.get(what);
+  const answerer = answererOf(what, terminals);
   const reply = { sessionId: event.sessionId, requestId };
   if (!answerer) {
     await client.request("agent/clientAnswer", { ...reply, error: `this editor cannot do ${what}` });
@@ -59,7 +68,7 @@ async function answer(client: Client, event: AgentEvent): Promise<void> {
   await client.request("agent/clientAnswer", { ...reply, ...outcome });
 }
 
-export function answerClientRequest(client: Client, log: Log, event: AgentEvent): void {
+export function answerClientRequest(client: Client, log: Log, event: AgentEvent, terminals: HostTerminals): void {
   // Late and second answers are refused by the server: that is for the log, not for the user.
-  inBackground(log, answer(client, event));
+  inBackground(log, answer(client, event, terminals));
 }

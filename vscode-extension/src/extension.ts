@@ -27,7 +27,8 @@ import { Sessions } from "./session";
 import { SessionsFace } from "./sessions/actions";
 import { configuration } from "./settings";
 import { Status } from "./status";
-import { type ReadOutput, Terminals } from "./terminals/terminals";
+import { HostTerminals } from "./terminals/host";
+import { type CommandWire, Terminals } from "./terminals/terminals";
 
 /** The folder that a new session works in: of the file in front, else the first. */
 function folder(): string | undefined {
@@ -38,15 +39,27 @@ function folder(): string | undefined {
   return chosen?.uri.toString();
 }
 
-/** Output as the server keeps it; a server that keeps none, or does not know how to give it, is done without. */
-function outputOf(client: Client): ReadOutput {
-  return async (sessionId, terminalId, offset) => {
-    if (!client.isRunning) return undefined;
-    return client.request("agent/terminalOutput", { sessionId, terminalId, offset }).catch(() => undefined);
+/** Commands as the server keeps them; one that keeps none, or does not know how to give it, is done without. */
+function commandsOf(client: Client): CommandWire {
+  const isDone = (request: Promise<unknown>) => request.then(() => true, () => false);
+  return {
+    async read(sessionId, terminalId, offset) {
+      if (!client.isRunning) return undefined;
+      return client.request("agent/terminalOutput", { sessionId, terminalId, offset }).catch(() => undefined);
+    },
+    async type(sessionId, terminalId, data) {
+      if (!client.isRunning) return false;
+      return isDone(client.request("agent/terminalInput", { sessionId, clientKey: randomUUID(), terminalId, data }));
+    },
+    resize(sessionId, terminalId, columns, rows) {
+      if (client.isRunning) void isDone(client.request("agent/terminalResize", { sessionId, clientKey: randomUUID(), terminalId, columns, rows }));
+    },
   };
 }
 
-function connect(ctx: Ctx, reporters: readonly { restart(): void }[], keys: Keys, status: () => Status): void {
+function connect(
+  ctx: Ctx, reporters: readonly { restart(): void }[], keys: Keys, hosts: HostTerminals, status: () => Status,
+): void {
   const { client, sessions, log } = ctx;
   const ends = new Ends();
   client.prepare = (send) => keys.handOver(send);
@@ -56,7 +69,7 @@ function connect(ctx: Ctx, reporters: readonly { restart(): void }[], keys: Keys
     if (switched === true && provider !== undefined) inBackground(log, keys.explain(provider));
   });
   client.onEvent = (event) => {
-    if (event.kind === "client_request") answerClientRequest(client, log, event);
+    if (event.kind === "client_request") answerClientRequest(client, log, event, hosts);
     else sessions.onEvent(event);
   };
   const giveUp = async () => {
@@ -88,13 +101,14 @@ export function activate(extension: vscode.ExtensionContext): void {
   const state = new EditorStateReporter(client);
   const problems = new DiagnosticsReporter(client);
   const keys = new Keys(extension, client, log);
-  connect(ctx, [state, problems], keys, () => status);
+  const hosts = new HostTerminals();
+  connect(ctx, [state, problems], keys, hosts, () => status);
   locator.onReady = () => { sessions.say("info", "The server is set up. Send your message again."); };
 
   const store = new ReviewStore(sessions);
   const status = new Status(sessions, store);
   const review = new ReviewFace(ctx, store);
-  const terminals = new Terminals(sessions, extension.workspaceState, outputOf(client));
+  const terminals = new Terminals(sessions, hosts, extension.workspaceState, commandsOf(client));
   const catalog = new Catalog(sessions);
   const offers = new Offers(sessions, catalog, folder);
   const panel = new ChatPanel(ctx, new Inbox(sessions, review.actions, terminals, catalog, offers));
@@ -106,10 +120,10 @@ export function activate(extension: vscode.ExtensionContext): void {
   panel.onFirstShow = () => { remembered.reopen(); };
 
   extension.subscriptions.push(
-    log, client, state, problems, keys, store, review, terminals, panel, library, actions, remembered,
+    log, client, state, problems, keys, store, review, terminals, hosts, panel, library, actions, remembered,
     new Contexts(sessions, store),
     status,
-    new Notifier(sessions, store, picker, () => panel.isVisible),
+    new Notifier(sessions, store, picker, terminals, () => panel.isVisible),
     registerCommands({ ctx, panel, review, terminals, library, picker, actions, keys }),
   );
   extension.subscriptions.push(vscode.workspace.onDidGrantWorkspaceTrust(() => { sessions.forgetNotices(); }));

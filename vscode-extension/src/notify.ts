@@ -9,12 +9,14 @@ import { all } from "./review/model";
 import type { Change } from "./seams";
 import type { Sessions } from "./session";
 import { notifies } from "./settings";
+import type { Terminals } from "./terminals/terminals";
 
 const SHOW = "Show";
 const REVIEW = "Review";
 const ALLOW = "Allow Once";
 const DENY = "Deny";
 const MORE = "More…";
+const TERMINAL = "Show Terminal";
 
 export class Notifier implements vscode.Disposable {
   private readonly subscription: { dispose(): void };
@@ -25,6 +27,7 @@ export class Notifier implements vscode.Disposable {
     private readonly sessions: Sessions,
     private readonly store: ReviewStore,
     private readonly picker: ApprovalPicker,
+    private readonly terminals: Terminals,
     private readonly isChatVisible: () => boolean,
   ) {
     this.subscription = sessions.listen((change) => { this.take(change); });
@@ -35,6 +38,8 @@ export class Notifier implements vscode.Disposable {
   }
 
   private take({ event, switched }: Change): void {
+    // Also beside the chat: it is answered in a terminal that may be out of sight.
+    if (event?.kind === "terminal_waiting" && notifies()) void this.waits(event.data as EventData["terminal_waiting"]);
     if (this.isChatVisible() || !notifies() || this.sessions.snapshot.session.access === "readOnly") return;
     // What waited when the window was reloaded is told of as well.
     if (switched === true) for (const item of this.sessions.snapshot.requests.values()) if (item.status === "pending") void this.ask(item.request);
@@ -42,6 +47,14 @@ export class Notifier implements vscode.Disposable {
     else if (event?.kind === "processing_end") void this.done(event.data as EventData["processing_end"]);
     else if (event?.kind === "error") void this.problem(event.data as EventData["error"]);
     else if (event?.kind === "hunk_state") void this.proposed(event.data as EventData["hunk_state"]);
+  }
+
+  private async waits({ callId, terminalId, waiting }: EventData["terminal_waiting"]): Promise<void> {
+    if (!waiting || this.told.has(terminalId)) return; // a program that asks often is told of once
+    this.told.add(terminalId);
+    const title = this.sessions.snapshot.terminals.get(terminalId)?.title.split("\n")[0] ?? "A command";
+    const answer = await vscode.window.showInformationMessage(`agent-ls: a command waits for your input: ${title}`, TERMINAL);
+    if (answer === TERMINAL) this.terminals.show(callId);
   }
 
   private async ask(request: EventData["approval_requested"]): Promise<void> {

@@ -6,13 +6,13 @@ import type { Draft, StoredSnapshot } from "./protocol_chat";
 export const VERSION = 1;
 export const EVENT_METHOD = "agent/event";
 
-/** What this client can do. `terminal`: we show output, we do not run commands for the server. */
+/** What this client can do. `terminal`: commands of the server run in terminals of this window. */
 export const ABILITIES = {
   version: VERSION,
   events: true,
   review: true,
   approvals: true,
-  terminal: false,
+  terminal: true,
   save: true,
   diagnostics: true,
 } as const;

@@ -33,8 +33,9 @@ function cutOutput(item: ToolItem): { output: string; cutChars: number } {
   return { output, cutChars };
 }
 
-function outcome(item: ToolItem): string {
+function outcome(item: ToolItem, waiting: boolean): string {
   const { result } = item;
+  if (waiting) return "waits for your input";
   if (!result) return item.background === true ? "in the background" : "";
   const words: string[] = [];
   const exit = result.exitCode ?? 0;
@@ -51,7 +52,7 @@ function tool(item: ToolItem, s: Snapshot): ToolView {
     kind, id, index, name, summary, status, background,
     ...cutOutput(item),
     arguments: item.arguments.text.slice(0, HALF_OUTPUT_CHARS),
-    outcome: outcome(item),
+    outcome: outcome(item, terminal?.waiting === true),
     hasTerminal: terminalId !== undefined,
     killable: terminal?.running === true ? terminal.id : null,
   };

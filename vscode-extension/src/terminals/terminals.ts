@@ -1,9 +1,11 @@
-// The terminals that show what commands print: made when first looked at, and again after a reload. It runs nothing.
+// Shows what a command prints: the terminal that it runs in, else one that is made when first looked at, and again
+// after a reload, and shows what the server says.
 import * as vscode from "vscode";
 import type { ToolItem } from "../items";
 import type { TerminalInfo } from "../protocol";
 import type { Change } from "../seams";
 import type { Sessions } from "../session";
+import type { HostTerminals } from "./host";
 import type { Read, Source, Told } from "./follower";
 import { OutputView } from "./view";
 
@@ -19,8 +21,14 @@ interface Shown {
 /** What the window showed when it was closed. */
 type Memory = readonly { readonly sessionId: string; readonly callId: string }[];
 
-/** Reads the output of a command from the server; undefined when it gives none. */
-export type ReadOutput = (sessionId: string, terminalId: string, offset: number) => Promise<Read | undefined>;
+/** The commands of the server, as a view of one needs them. */
+export interface CommandWire {
+  /** Its output; undefined when the server gives none. */
+  read(sessionId: string, terminalId: string, offset: number): Promise<Read | undefined>;
+  /** False when it takes no input: it runs without a terminal, or has ended. */
+  type(sessionId: string, terminalId: string, data: string): Promise<boolean>;
+  resize(sessionId: string, terminalId: string, columns: number, rows: number): void;
+}
 
 function ending({ result }: ToolItem): string | undefined {
   if (!result) return undefined;
@@ -40,8 +48,9 @@ export class Terminals implements vscode.Disposable {
 
   constructor(
     private readonly sessions: Sessions,
+    private readonly hosts: HostTerminals,
     private readonly memory: vscode.Memento,
-    private readonly readOutput: ReadOutput,
+    private readonly wire: CommandWire,
   ) {
     this.subscriptions = [
       sessions.listen((change) => { this.take(change); }),
@@ -51,6 +60,7 @@ export class Terminals implements vscode.Disposable {
 
   /** Shows the output of a call, beside whatever has the focus. */
   show(callId: string): void {
+    if (this.hosts.show(callId)) return;
     const item = this.sessions.snapshot.calls.get(callId);
     if (!item) return;
     const known = this.shown.get(callId) ?? this.make(item);
@@ -102,7 +112,17 @@ export class Terminals implements vscode.Disposable {
     const sessionId = this.sessions.currentId ?? "";
     const find = () => (this.sessions.currentId === sessionId ? this.sessions.snapshot.calls.get(callId) : undefined);
     const title = this.terminalOf(item)?.title ?? item.summary;
-    const view = new OutputView(nameOf(title), title, this.source(sessionId, find), () => { this.stop(find()); });
+    const view = new OutputView(nameOf(title), title, this.source(sessionId, find), {
+      stop: () => { this.stop(find()); },
+      type: async (data) => {
+        const id = find()?.terminalId;
+        return id !== undefined && this.wire.type(sessionId, id, data);
+      },
+      resize: (columns, rows) => {
+        const id = find()?.terminalId;
+        if (id !== undefined) this.wire.resize(sessionId, id, columns, rows);
+      },
+    });
     const iconPath = new vscode.ThemeIcon("comment-discussion");
     const terminal = vscode.window.createTerminal({ name: view.name, pty: view, iconPath, isTransient: true });
     const shown = { view, terminal, sessionId };
@@ -119,7 +139,7 @@ export class Terminals implements vscode.Disposable {
     return {
       read: async (offset) => {
         const id = find()?.terminalId;
-        return id === undefined ? undefined : this.readOutput(sessionId, id, offset);
+        return id === undefined ? undefined : this.wire.read(sessionId, id, offset);
       },
       told: (): Told | undefined => {
         const item = find();

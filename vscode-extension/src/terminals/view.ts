@@ -1,4 +1,5 @@
-// One command's output in a terminal of the editor. What is typed into it goes nowhere, but for Ctrl+C.
+// One command's output in a terminal of the editor that the command does not run in. What is typed goes to the server,
+// where the command runs in a terminal of the server's; else nowhere, but for Ctrl+C.
 import * as vscode from "vscode";
 import { Follower, type Source } from "./follower";
 
@@ -8,6 +9,14 @@ const SOON_MS = 40; // many pieces within a moment are read at once
 
 const dim = (text: string) => `\r\n\x1b[2m${text}\x1b[0m\r\n`;
 const lines = (text: string) => text.replace(/\r?\n/g, "\r\n");
+
+export interface CommandControl {
+  /** Ends it. */
+  stop(): void;
+  /** False when it takes no input. */
+  type(data: string): Promise<boolean>;
+  resize(columns: number, rows: number): void;
+}
 
 export class OutputView implements vscode.Pseudoterminal {
   private readonly written = new vscode.EventEmitter<string>();
@@ -25,7 +34,7 @@ export class OutputView implements vscode.Pseudoterminal {
     readonly name: string,
     private readonly command: string,
     source: Source,
-    private readonly stop: () => void,
+    private readonly control: CommandControl,
   ) {
     this.follower = new Follower(source, {
       write: (text) => { this.written.fire(lines(text)); },
@@ -37,8 +46,9 @@ export class OutputView implements vscode.Pseudoterminal {
     return this.follower.isRunning;
   }
 
-  open(): void {
+  open(size: vscode.TerminalDimensions | undefined): void {
     this.isOpen = true;
+    if (size) this.setDimensions(size);
     this.written.fire(`\x1b[1m$ ${lines(this.command)}\x1b[0m\r\n`);
     this.poll = setInterval(() => { this.look(); }, POLL_MS);
     this.look();
@@ -50,8 +60,16 @@ export class OutputView implements vscode.Pseudoterminal {
     clearTimeout(this.soon);
   }
 
+  setDimensions({ columns, rows }: vscode.TerminalDimensions): void {
+    if (this.isRunning) this.control.resize(columns, rows);
+  }
+
   handleInput(data: string): void {
     if (!this.isRunning) return;
+    void this.control.type(data).then((isTaken) => { if (!isTaken) this.notTaken(data); });
+  }
+
+  private notTaken(data: string): void {
     if (data === CTRL_C) this.kill();
     else if (!this.wasTold) {
       this.wasTold = true;
@@ -64,7 +82,7 @@ export class OutputView implements vscode.Pseudoterminal {
     if (!this.isRunning || this.wasStopped) return;
     this.wasStopped = true;
     this.written.fire(dim("[stopping…]"));
-    this.stop();
+    this.control.stop();
   }
 
   /** There may be more. */

@@ -9,6 +9,9 @@ local HEIGHT = 14
 ---@field bufnr integer
 ---@field calls string[] whose commands ran there, the newest last
 
+---What a program needs to start at all. The rest of this editor's environment, keys included, is not its business.
+local KEPT = { "PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH" }
+
 local terminals = {} ---@type table<string, agent_ls.HostTerminal> by the server's id
 local by_call = {} ---@type table<string, string>
 local count = 0
@@ -46,6 +49,15 @@ function M.open_window(bufnr)
   return win
 end
 
+---@return table<string, string>
+local function environment()
+  local env = vim.empty_dict()
+  for _, name in ipairs(KEPT) do
+    env[name] = vim.env[name]
+  end
+  return env
+end
+
 ---@param bufnr integer
 ---@param params {argv: string[], cwd: string}
 ---@return integer job
@@ -67,7 +79,10 @@ local function start_hidden(bufnr, params)
   local ok, job = pcall(
     api.nvim_win_call,
     win,
-    function() return vim.fn.jobstart(params.argv, { term = true, cwd = params.cwd }) end
+    function()
+      local env = environment()
+      return vim.fn.jobstart(params.argv, { term = true, cwd = params.cwd, clear_env = true, env = env })
+    end
   )
   api.nvim_win_close(win, true)
   vim.o.eventignore = ignored
