@@ -19,8 +19,8 @@ import anyio
 import anyio.lowlevel
 
 from agent_ls.app.errors import AppError
-from agent_ls.app.live_session import LiveSession
 from agent_ls.app.recording.codec import plain, value_of
+from agent_ls.app.recording.player import Player, course_of
 from agent_ls.app.recording.tape import FORMAT, told_messages
 from agent_ls.app.settings import parse_settings
 from agent_ls.app.trust import Trusting
@@ -42,9 +42,7 @@ from agent_ls.environments.errors import UnsupportedError
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.requests import Request, Response
-from agent_ls.llm.stream import StreamEvent
-from agent_ls.loop.approval import Answer
-from agent_ls.loop.events import ApprovalRequested, ProcessingEnd
+from agent_ls.llm.stream import StreamEvent, StreamFinish
 from agent_ls.tools.web_fetch import Page
 
 T = TypeVar("T")
@@ -58,7 +56,10 @@ _VOLATILE = frozenset(
     )
 )  # fmt: skip
 _TRUSTING: Mapping[object, Trusting] = {"unknown": "asked", "restricted": "restricted"}
-_SKIPPED = frozenset(("title", "session_end", "state", "retry", "hunk_state"))
+_SKIPPED = frozenset(
+    # Of messages it is compared when they were taken in, not when they were sent.
+    ("title", "session_end", "state", "retry", "hunk_state", "queue", "steering_queued", "steering_removed")
+)
 
 
 class BadRecordingError(AppError):
@@ -68,10 +69,14 @@ class BadRecordingError(AppError):
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """`events` are the recorded ones, as JSON; `asked` and `said` one entry for each call of the model."""
+    """`events` are the recorded ones, as JSON; `asked` and `said` one entry for each call of the model.
+
+    `calls_before`: for each event, how many of those had begun.
+    """
 
     header: Mapping[str, Any]
     events: list[dict[str, Any]]
+    calls_before: list[int]
     asked: list[dict[str, Any]]
     said: list[list[Any]]
     place: list[dict[str, Any]]
@@ -106,10 +111,11 @@ def read_recording(path: Path) -> Recording:
         raise BadRecordingError(
             f"{path} is no recording of agent-ls", "`agent-ls exec --record FILE` makes one"
         ) from None
-    found = Recording(header, [], [], [], [])
+    found = Recording(header, [], [], [], [], [])
     for line in rest:
         if "event" in line:
             found.events.append(line["event"])
+            found.calls_before.append(len(found.asked))
         elif "asked" in line:
             found.asked.append(line["asked"])
             found.said.append([])
@@ -129,13 +135,14 @@ async def replay(recording: Recording) -> Replayed:
     header = recording.header
     settings, _ = parse_settings(header.get("settings", {}))
     place = _Place(recording, told)
+    player = Player(course_of(list(zip(recording.calls_before, recording.events, strict=True))))
     provider = str(header["provider"])
     with tempfile.TemporaryDirectory(prefix="agent-ls-replay-") as scratch:
         bench = Workbench(
             settings=settings,
             credentials=Credentials(),
             state_dir=Path(scratch),
-            adapters={provider: _Model(provider, recording, told)},
+            adapters={provider: _Model(provider, recording, told, player)},
             environment=place,
             trusting=_TRUSTING.get(header.get("trust"), "trusted"),
             pages=place,
@@ -149,7 +156,7 @@ async def replay(recording: Recording) -> Replayed:
                 mode=header.get("mode"),
                 review=header.get("review"),
             )
-            await _play(live, recording)
+            await player.play(live)
             events = [json.loads(encoded) for encoded in live.events_since(0)]
             tasks.cancel_scope.cancel()
     told.events = len(events)
@@ -157,44 +164,14 @@ async def replay(recording: Recording) -> Replayed:
     return told
 
 
-async def _play(live: LiveSession, recording: Recording) -> None:
-    """Says what the user said, input for input, and answers as he did."""
-    answers = deque(it["data"] for it in recording.events if it["kind"] == "approval_resolved")
-    inputs = [it["data"]["text"] for it in recording.events if it["kind"] == "user_input"]
-    for text in inputs:
-        with live.session.subscribe() as events:
-            if live.session.is_closing:
-                return
-            live.session.submit(text)
-            async for item in events:
-                match item.envelope.event:
-                    case ApprovalRequested() as request:
-                        answer = answers.popleft() if answers else {"decision": "deny"}
-                        live.desk.answer(request.request_id, _answer(answer))
-                    case ProcessingEnd():
-                        break
-                    case _:
-                        pass
-
-
-def _answer(recorded: Mapping[str, Any]) -> Answer:
-    # Rules have ids of their own session: what they went on to allow was not asked about again, and is answered so.
-    return Answer(
-        "allow" if recorded["decision"] == "allow" else "deny",
-        reason=str(recorded.get("reason", "")),
-        rule_id=str(recorded.get("ruleId", "")),
-        scope=recorded.get("scope", "once"),
-        decided_by=str(recorded.get("decidedBy", "replay")),
-    )
-
-
 class _Model:
     """ADAPTER ProviderAdapter: says what was said at this call."""
 
-    def __init__(self, name: str, recording: Recording, told: Replayed) -> None:
+    def __init__(self, name: str, recording: Recording, told: Replayed, player: Player) -> None:
         self._name = name
         self._recording = recording
         self._told = told
+        self._player = player
         self._messages: list[Any] = []
 
     @property
@@ -202,12 +179,15 @@ class _Model:
         return self._name
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
+        said: Any = None
         for raw in self._next(request):
             said = value_of(raw)
             if isinstance(said, Exception):
                 raise said
             await anyio.lowlevel.checkpoint()
             yield said
+        if not isinstance(said, StreamFinish) and self._player.was_cut(self._told.calls):
+            await anyio.sleep_forever()
 
     async def complete(self, request: Request) -> Response:
         (raw,) = self._next(request)
@@ -225,6 +205,7 @@ class _Model:
         if number >= len(self._recording.asked):
             self._told.differences.append(f"call {number + 1} of the model was not recorded")
             raise ConfigurationError("the recording ends here", provider=self._name)
+        self._player.call_begins(number + 1)
         asked = self._recording.asked[number]
         self._messages = [*self._messages[: asked["from"]], *asked["messages"]]
         now = told_messages(request.messages)

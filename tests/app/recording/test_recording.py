@@ -22,9 +22,10 @@ from agent_ls.llm.errors import RateLimitError
 from agent_ls.llm.messages import Origin, ReasoningPart, ToolCallPart
 from agent_ls.llm.requests import FinishReason, Usage
 from agent_ls.llm.stream import ReasoningEnd, StreamFinish, ToolCallEnd
+from agent_ls.loop.events import AssistantTextStart, ProcessingEnd, QuestionAsked
 from tests.docs.pages import ROOT
-from tests.support.fake_provider import FakeProvider, reasoning, text, tool_call
-from tests.support.workbench import Talk, allow
+from tests.support.fake_provider import FakeProvider, Gate, reasoning, text, tool_call
+from tests.support.workbench import DEADLINE_S, Talk, allow
 
 pytestmark = pytest.mark.req("H13")
 
@@ -233,3 +234,55 @@ async def test_recording_that_was_made_shareable_is_replayed_all_the_same(tmp_pa
     file.write_text(shareable(file.read_text(), home=str(tmp_path), user="", host=""))
     assert str(tmp_path) not in file.read_text()
     assert (await played(file)).differences == []
+
+
+async def test_what_was_steered_queued_answered_and_stopped_is_done_again_at_the_same_call(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "project").mkdir()
+    gates = [Gate(), Gate()]
+    script: list[Any] = [
+        [text("I look."), gates[0], call("glob", "c1", pattern="*")],
+        call("ask_user", "c2", question="Which?", choices=["red", "blue"]),
+        [text("Blue then.")],
+        [text("The follow-up.")],
+        [text("Half a "), gates[1], text("sentence.")],
+        [text("After the stop.")],
+    ]
+    file = tmp_path / "run.jsonl"
+    provider = FakeProvider(script)
+    bench = Workbench(
+        settings=Settings(),
+        credentials=Credentials(),
+        state_dir=tmp_path / "state",
+        adapters={"anthropic": provider},
+        record_to=file,
+    )
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.run)
+        live = await bench.new_session(workspace_folder=str(tmp_path / "project"), provider="anthropic")
+        session = live.session
+        with anyio.fail_after(DEADLINE_S), session.subscribe() as events:
+            session.submit("go")
+            async for item in events:
+                match item.envelope.event:
+                    case AssistantTextStart() if len(provider.requests) == 1:
+                        session.steer("and mind the colour")
+                        session.follow_up("then this")
+                        gates[0].open()
+                    case QuestionAsked(question_id=question_id):
+                        session.questions.answer(question_id, ("blue",), declined=False, by="test")
+                    case ProcessingEnd():
+                        break
+            session.steer("said while nothing ran")
+            session.submit("go on")
+            async for item in events:
+                match item.envelope.event:
+                    case AssistantTextStart():
+                        session.interrupt()
+                    case ProcessingEnd():
+                        break
+        tasks.cancel_scope.cancel()
+    told = await played(file)
+    assert told.differences == []
+    assert told.calls == len(provider.requests) == 5
