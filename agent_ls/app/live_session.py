@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import anyio
@@ -13,6 +13,7 @@ from agent_ls.app.notices import Notices
 from agent_ls.app.reviewed_environment import ReviewedEnvironment
 from agent_ls.app.stored import SessionFiles
 from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
+from agent_ls.loop.budget import UseLimits
 from agent_ls.loop.events import RecordedEvent, State, Title
 from agent_ls.loop.session import AppliesFrom, Session
 from agent_ls.loop.titles import title_of
@@ -66,6 +67,7 @@ class LiveSession:
         self.ended = anyio.Event()
         """Set when the last line is in the log and the session may be opened again."""
         self._notices = notices
+        self._limits: dict[str, float] = {}
         self.stored = stored
 
     def emit(self, event: RecordedEvent) -> object:
@@ -140,8 +142,9 @@ class LiveSession:
         effort: str | None = None,
         mode: Mode | None = None,
         review: ReviewSetting | None = None,
+        limits: Mapping[str, float] | None = None,
     ) -> AppliesFrom:
-        """Changes what is given; the answer says from when the slowest of it holds.
+        """Changes what is given; the answer says from when the slowest of it holds. `limits` are fields of UseLimits.
 
         Raises:
             BadChoiceError: no such provider; then nothing is changed.
@@ -160,10 +163,20 @@ class LiveSession:
         if review is not None:
             self.desk.review = review
         applies: AppliesFrom = "now"
+        if limits:
+            applies = self.limit(limits)
+            config = config and replace(config, limits=self.session.config.limits)
         if profile or config:
             applies = self.session.configure(profile=profile, config=config)
         self.remember()
         return applies
+
+    def limit(self, changes: Mapping[str, float]) -> AppliesFrom:
+        """Changes what a message and the session may use, by the names of UseLimits."""
+        self._limits |= changes
+        config = self.session.config
+        limits = UseLimits(**{**asdict(config.limits), **changes})
+        return self.session.configure(config=replace(config, limits=limits))
 
     def profile(self, provider: str, model: str) -> ProviderProfile:
         """With all that is this session's own.
@@ -182,5 +195,6 @@ class LiveSession:
                 "effort": self.session.config.reasoning_effort,
                 "mode": self.desk.mode,
                 "review": self.desk.review,
+                "limits": self._limits,
             }
         )

@@ -48,6 +48,7 @@ from agent_ls.environments.terminal_host import TerminalHost
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.walkthrough import WalkthroughAdapter
+from agent_ls.loop.budget import known_limits
 from agent_ls.loop.events import Warning
 from agent_ls.loop.ids import SessionId, new_id
 from agent_ls.loop.titles import plain
@@ -304,6 +305,8 @@ class Workbench:
         )
         live = self._assembler.assemble(opened, stored.header, choice, settings, restored)
         live.desk.restore(stored.fold, suspended)
+        if limits := known_limits(known.get("limits")):
+            live.limit(limits)
         if answer and (answer.provider, answer.model) != chosen:
             live.session.configure(profile=live.profile(*chosen))
         self._start(live, opened, tools.warning)

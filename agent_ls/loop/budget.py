@@ -1,9 +1,9 @@
-"""UseLimits on what an input and a session may use: tokens, money, time; reached, the turn pauses and asks (H18)."""
+"""Limits on what an input and a session may use: tokens, money, time; reached, the turn pauses and asks (H18)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 
 from agent_ls.loop.seams import Clock
 from agent_ls.loop.spending import Spending
@@ -24,23 +24,38 @@ class UseLimits:
     seconds_per_session: float = 0.0
 
 
+def known_limits(raw: object) -> dict[str, float]:
+    """The fields of UseLimits in what a log holds; all else in it is left out."""
+    if not isinstance(raw, Mapping):
+        return {}
+    given = {field.name: raw.get(field.name) for field in fields(UseLimits)}
+    return {
+        name: value
+        for name, value in given.items()
+        if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """`limit` is `tokens`, `cost` or `time`; `count` what was used, in whole tokens, cents or seconds."""
+    """`limit` is `tokens`, `cost` or `time`; `count` what was `used`, in whole tokens, cents or seconds."""
 
     name: str
     limit: str
+    used: float
     count: int
     message: str
 
 
 class Budget:
-    """What was used since the input, and the session, began in this process. An allowance grants as much once more."""
+    """What was used since the input, and the session, began in this process. An allowance grants as much again from then
+    on.
+    """
 
     def __init__(self, spending: Spending, clock: Clock) -> None:
         self._spending = spending
         self._clock = clock
-        self._allowed: dict[str, int] = {}
+        self._allowed: dict[str, float] = {}
         self._began_tokens, self._began_usd = _used(spending)
         self._began_ms = self._session_began_ms = clock.monotonic_ms()
 
@@ -53,14 +68,14 @@ class Budget:
     def reached(self, limits: UseLimits) -> Reached | None:
         """The first limit that is reached."""
         for name, limit, used, most, words in self._lines(limits):
-            if 0 < most * (1 + self._allowed.get(name, 0)) <= used:
+            if most and self._allowed.get(name, 0) + most <= used:
                 whole = round(used * 100) if limit == "cost" else int(used)
                 whose = "one message" if name.endswith("input") else "this session"
-                return Reached(name, limit, whole, f"The limit of {words} for {whose} is reached.")
+                return Reached(name, limit, used, whole, f"The limit of {words} for {whose} is reached.")
         return None
 
     def allow_more(self, reached: Reached) -> None:
-        self._allowed[reached.name] = self._allowed.get(reached.name, 0) + 1
+        self._allowed[reached.name] = reached.used
 
     def _lines(self, limits: UseLimits) -> Iterator[tuple[str, str, float, float, str]]:
         tokens, usd = _used(self._spending)

@@ -269,7 +269,7 @@ class EventHub:
                 self._open.pop(output_part(call_id), None)
             case ApprovalRequested(request_id=request_id, call_id=call_id) if call_id:
                 self._asked[request_id] = call_id
-            case QuestionAsked(question_id=question_id, call_id=call_id) if call_id:
+            case QuestionAsked(question_id=question_id, call_id=call_id):  # of no call: a limit was reached
                 self._asked[question_id] = call_id
             case ApprovalResolved(request_id=asked_id) | QuestionAnswered(question_id=asked_id):
                 self._asked.pop(asked_id, None)

@@ -40,6 +40,7 @@ class _Open:
     event: QuestionAsked
     is_answered: anyio.Event = field(default_factory=anyio.Event)
     answered: QuestionAnswered | None = None
+    is_restored: bool = False
 
 
 class QuestionDesk:
@@ -50,15 +51,16 @@ class QuestionDesk:
         self._questions: dict[str, _Open] = {}
 
     async def ask(self, question: Question, call_id: str) -> Reply:
-        """A call asks once: what an earlier process asked for it is not asked again, and may be answered by now."""
-        of_call = (it for it in self._questions.values() if call_id and it.event.call_id == call_id)
-        open_ = next(of_call, None) or self._asked(question, call_id)
-        try:
-            await open_.is_answered.wait()
-        finally:
-            # One that is no call's cannot be found again by another process.
-            if open_.answered is None and not call_id:
-                self._settle(open_, (), declined=True, by="interrupt")
+        """A call asks once: what an earlier process asked for it is not asked again, and may be answered by now.
+
+        So it is with a turn that paused at a limit (`call_id` ""), but it may pause again.
+        """
+        of_call = (it for it in self._questions.values() if it.event.call_id == call_id)
+        open_ = next((it for it in of_call if call_id or it.is_restored), None) or self._asked(
+            question, call_id
+        )
+        open_.is_restored = False
+        await open_.is_answered.wait()
         answered = open_.answered
         if answered and answered.decided_by == "interrupt":
             await checkpoint()  # the turn is being stopped: its call is no answered one
@@ -66,7 +68,7 @@ class QuestionDesk:
 
     def restore(self, event: QuestionAsked) -> None:
         """One that waits, though this process has not asked it."""
-        self._questions[event.question_id] = _Open(event)
+        self._questions[event.question_id] = _Open(event, is_restored=True)
 
     def answer(
         self, question_id: str, answers: Sequence[str], *, declined: bool, by: str, client_key: str = ""

@@ -78,12 +78,13 @@ class SuspendedCall:
 class Suspended:
     """A turn that waited for a person when its process ended (R4).
 
+    `answer` None: it paused at a limit between two calls of the model, and `questions` has what it asked.
     `calls` are those of `answer`, in its order, `asked` what waits for an answer, oldest first, `proposed` the call of
     each hunk that waits for a verdict. `ends` are those of the rounds before, of which there were `rounds`.
     """
 
     turn_id: TurnId
-    answer: AssistantTurn
+    answer: AssistantTurn | None
     calls: tuple[SuspendedCall, ...]
     asked: tuple[ApprovalRequested, ...]
     rounds: int

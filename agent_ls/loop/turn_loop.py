@@ -131,7 +131,8 @@ class TurnLoop:
         self._model = ModelCalls(ports.client, ports.clock, hub, shared.call_ids, self.record)
         self._suspended = restored.suspended
         # The calls of a suspended answer are counted when its round is done.
-        self._signatures = calls_since_warning(restored.turns[:-1] if self._suspended else restored.turns)
+        is_open = self._suspended is not None and self._suspended.answer is not None
+        self._signatures = calls_since_warning(restored.turns[:-1] if is_open else restored.turns)
         self._dispatcher = Dispatcher(
             session_id=session_id,
             environment=ports.environment,
@@ -208,13 +209,17 @@ class TurnLoop:
 
     async def _work_off(self, profile: ProviderProfile) -> Finish:
         is_new = self._suspended is None
+        if (paused := self._suspended) and paused.answer is None:
+            asked = paused.questions[0]
+            if await self._ends_here(Question(asked.question, asked.choices, purpose="limit")):
+                return Finish("limit", "budget", 0, asked.question)
         progress = self._begun(profile)
         prefix: Prefix | None = None
         while True:
             config = self._config()
             match next_step(self._position(progress), config):
                 case CallModel():
-                    if stopped := await self._stopped_at_limit(config):
+                    if stopped := await self._stopped_at_limit():
                         return stopped
                     prefix = prefix or await self.context.begin(profile, config, is_new=is_new)
                     # A stop is noticed here and not earlier: calls of the last answer get their results first.
@@ -273,24 +278,30 @@ class TurnLoop:
             return replace(finish, reason="refused")
         return finish
 
-    async def _stopped_at_limit(self, config: SessionConfig) -> Finish | None:
+    async def _stopped_at_limit(self) -> Finish | None:
         """None: no limit is reached, or the user allows as much once more. Other words than his choice are a steer."""
-        while reached := self._shared.budget.reached(config.limits):
+        while reached := self._shared.budget.reached(self._config().limits):
             self._hub.emit(TurnLimit(reached.limit, reached.count, reached.message))
             question = Question(
                 f"{reached.message} Go on with as much once more?", (GO_ON, STOP), purpose="limit"
             )
-            try:
-                reply = await self._ports.questions.ask(question, "")
-            except ToolError:  # a subagent: its parent's turn asks
-                reply = Reply((), declined=True)
-            if reply.declined or STOP in reply.answers:
+            if await self._ends_here(question):
                 return Finish("limit", "budget", reached.count, reached.message)
             self._shared.budget.allow_more(reached)
-            for text in reply.answers:
-                if text != GO_ON:
-                    self.record(SteeringTurn(text, self._ports.clock.now()))
         return None
+
+    async def _ends_here(self, question: Question) -> bool:
+        """Asks whether to go on behind a limit."""
+        try:
+            reply = await self._ports.questions.ask(question, "")
+        except ToolError:  # a subagent: its parent's turn asks
+            reply = Reply((), declined=True)
+        if reply.declined or STOP in reply.answers:
+            return True
+        for text in reply.answers:
+            if text != GO_ON:
+                self.record(SteeringTurn(text, self._ports.clock.now()))
+        return False
 
     # --- the model
 

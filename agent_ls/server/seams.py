@@ -102,6 +102,7 @@ class Live(Protocol):
         effort: str | None,
         mode: Mode | None,
         review: ReviewSetting | None,
+        limits: Mapping[str, float] | None = None,
     ) -> AppliesFrom: ...
 
 

@@ -42,6 +42,8 @@ from agent_ls.store.agents import CUT
 from agent_ls.store.fold import Fold, Round
 from agent_ls.store.reader import StoredSession
 
+PAUSE = ""
+"""In place of the call: a turn that reached a limit has paused between two calls of the model."""
 NEVER_RUN = "Not run: interrupted, agent-ls ended before this call began."
 
 
@@ -58,7 +60,8 @@ def recover(
     """
     fold = stored.fold
     asked = _asked(fold)
-    questions = {it.call_id: it for it in fold.questions.values() if it.call_id in _running(fold)}
+    waiting = _running(fold) if fold.round else {PAUSE}
+    questions = {it.call_id: it for it in fold.questions.values() if it.call_id in waiting}
     proposed = {id_: call_id for id_, call_id in proposed.items() if call_id in _running(fold)}
     call_ids = CallIds(fold.call_ids)
     settled = (
@@ -69,9 +72,8 @@ def recover(
     ends = (*_told(fold, asked, questions), *found, *(event for _, added in settled for event in added))
     calls = tuple(call for call, _ in settled)
     agents = tuple(fold.agents.cut(fold.outputs))
-    if fold.round and (asked or questions or proposed):
-        suspended = _suspended(fold, fold.round, calls, asked, proposed)
-        suspended = replace(suspended, questions=tuple(questions.values()))
+    if questions or (fold.round and (asked or proposed)):
+        suspended = _suspended(fold, calls, asked, proposed, tuple(questions.values()))
         settlement = Settlement(fold.turn_id, agents, ends)
     else:
         suspended = None
@@ -114,19 +116,26 @@ def _running(fold: Fold) -> set[str]:
 
 def _suspended(
     fold: Fold,
-    round_: Round,
     calls: tuple[SuspendedCall, ...],
     asked: Mapping[str, ApprovalRequested],
     proposed: Mapping[str, str],
+    questions: tuple[QuestionAsked, ...],
 ) -> Suspended:
-    rounds = 0
+    round_, rounds = fold.round, 0
     for turn in reversed(fold.turns):
         if isinstance(turn, UserTurn):
             break
         rounds += isinstance(turn, ToolResultsTurn)
-    before = tuple(end for end in fold.ends if end.call_id not in round_.ends)
+    before = tuple(end for end in fold.ends if not round_ or end.call_id not in round_.ends)
     return Suspended(
-        TurnId(fold.turn_id), round_.answer, calls, tuple(asked.values()), rounds, before, proposed
+        TurnId(fold.turn_id),
+        round_.answer if round_ else None,
+        calls,
+        tuple(asked.values()),
+        rounds,
+        before,
+        proposed,
+        questions,
     )
 
 

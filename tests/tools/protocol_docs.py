@@ -41,6 +41,7 @@ OBJECTS: Mapping[str, type[Any]] = {
         *get_args(protocol.InputPart),
         protocol.OpenPart,
         protocol.CommandReplacement,
+        protocol.LimitChanges,
         protocol.EditQueued,
         protocol.MoveQueued,
         protocol.Snapshot,

@@ -214,6 +214,17 @@ export interface Configuration {
   readonly effort?: string;
   readonly mode?: Mode;
   readonly review?: ReviewMode;
+  readonly limits?: LimitChanges;
+}
+
+/** Only those that are given are changed; 0 is no limit. */
+export interface LimitChanges {
+  readonly tokensPerInput?: number;
+  readonly tokensPerSession?: number;
+  readonly costUsdPerInput?: number;
+  readonly costUsdPerSession?: number;
+  readonly secondsPerInput?: number;
+  readonly secondsPerSession?: number;
 }
 
 /** Lines and characters (UTF-16) from 0; the end is exclusive. */

@@ -160,6 +160,7 @@ async def configure(context: Context, params: wire.Configure) -> wire.ConfigureR
         effort=params.effort,
         mode=params.mode,
         review=params.review,
+        limits=params.limits.model_dump(exclude_none=True) if params.limits else None,
     )
     session = context.session_info(live)
     if params.remember:

@@ -122,6 +122,7 @@ from agent_ls.server.protocol.turns import (
     FollowUp as FollowUp,
     FollowUpResult as FollowUpResult,
     Interrupt as Interrupt,
+    LimitChanges as LimitChanges,
     MoveQueued as MoveQueued,
     Queue as Queue,
     Steer as Steer,

@@ -126,6 +126,17 @@ class Abort(Params):
     client_key: str = ""
 
 
+class LimitChanges(Wire):
+    """Only those that are given are changed; 0 is no limit."""
+
+    tokens_per_input: int | None = Field(default=None, ge=0)
+    tokens_per_session: int | None = Field(default=None, ge=0)
+    cost_usd_per_input: float | None = Field(default=None, ge=0)
+    cost_usd_per_session: float | None = Field(default=None, ge=0)
+    seconds_per_input: float | None = Field(default=None, ge=0)
+    seconds_per_session: float | None = Field(default=None, ge=0)
+
+
 class Configure(Params):
     """`remember`: the provider and model are those of new sessions too, where nothing else is named."""
 
@@ -137,6 +148,7 @@ class Configure(Params):
     effort: str | None = None
     mode: Mode | None = None
     review: ReviewSetting | None = None
+    limits: LimitChanges | None = None
     remember: bool = False
 
 

@@ -1,0 +1,41 @@
+"""Limits that are changed while a session runs, over real stdio: they pause it, ask, and outlive the server (H2, H18)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.loopback import AnthropicServer, ToolCall
+from tests.support.served import served
+
+LOOK = ToolCall("glob", {"pattern": "*"})
+
+pytestmark = pytest.mark.req("H2", "H18", "R4")
+
+
+async def test_a_limit_set_in_the_middle_pauses_the_turn_and_what_it_asks_outlives_the_server(
+    tmp_path: Path,
+) -> None:
+    with AnthropicServer([[LOOK], [LOOK], "Done."]) as provider:
+        async with served(tmp_path, provider=provider) as found:
+            session_id = await found.editor.new_session(provider="anthropic")
+            bad = await found.refused("configure", session_id, limits={"tokensPerInput": -1})
+            assert bad.data["kind"] == "invalid_params"
+            told = await found.change("configure", session_id, limits={"tokensPerInput": 1})
+            assert told["appliesFrom"] == "now"
+            await found.editor.submit(session_id, "go")
+            asked = (await found.client.event("question_asked"))["data"]
+            assert (asked["purpose"], asked["choices"]) == ("limit", ["Go on", "Stop here"])
+            await found.client.event("state", state="AWAITING_INPUT")
+            assert len(provider.requests) == 1
+        async with served(tmp_path, provider=provider) as found:
+            again = await found.ask("subscribe", session_id, since=0)
+            assert again["pending"]["questions"] == [asked]
+            await found.change("answer", session_id, questionId=asked["questionId"], answers=["Go on"])
+            # An allowance is as much once more: the limit is still that of the session, and is reached again.
+            once_more = (await found.client.event("question_asked"))["data"]
+            await found.change("configure", session_id, limits={"tokensPerInput": 0})
+            await found.change("answer", session_id, questionId=once_more["questionId"], answers=["Go on"])
+            await found.client.event("assistant_text_end", text="Done.")
+            await found.client.event("processing_end", reason="completed")
