@@ -14,6 +14,7 @@ from agent_ls.app.store_errors import STATE_VARIABLE, store_errors
 from agent_ls.loop.figures import Figures, figures_of
 from agent_ls.loop.items import Item
 from agent_ls.loop.redaction import without_known
+from agent_ls.loop.tool_records import ToolRecord, tool_records
 from agent_ls.store import pages, upkeep
 from agent_ls.store.errors import StoreError
 from agent_ls.store.layout import SessionSummary, log_path
@@ -79,6 +80,11 @@ class KeptSessions:
         """What its model calls, rounds and tools took."""
         with store_errors(session_id):
             return figures_of(pages.all_events(log_path(self._store.folder(session_id))))
+
+    def calls(self, session_id: str) -> tuple[ToolRecord, ...]:
+        """The record of each tool call that has ended (T9)."""
+        with store_errors(session_id):
+            return tool_records(pages.all_events(log_path(self._store.folder(session_id))))
 
     def export(self, session_id: str, format_: Literal["markdown", "jsonl"]) -> str:
         with store_errors(session_id):

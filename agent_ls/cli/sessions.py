@@ -20,9 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument("id", metavar="ID")
     show.add_argument("--json", action="store_true", dest="as_json", help="what it is, as one JSON object")
     show.add_argument("--figures", action="store_true", help="what each model call, round and tool took")
-    export = actions.add_parser("export", help="one as Markdown, or its events as JSON lines")
+    export = actions.add_parser("export", help="one as Markdown, or its events or tool calls as JSON lines")
     export.add_argument("id", metavar="ID")
-    export.add_argument("--format", choices=("markdown", "jsonl"), default="markdown")
+    export.add_argument("--format", choices=("markdown", "jsonl", "calls"), default="markdown")
     export.add_argument("--output", type=Path, metavar="FILE", help="a new file (default: standard output)")
     delete = actions.add_parser(
         "delete", help="remove them from the disk; files of projects stay as they are"
@@ -110,7 +110,7 @@ def _show_figures(kept: KeptSessions, options: argparse.Namespace) -> int:
 def _export(kept: KeptSessions, options: argparse.Namespace) -> int:
     from agent_ls.app.errors import BadChoiceError
 
-    text = kept.export(options.id, options.format)
+    text = _calls(kept, options.id) if options.format == "calls" else kept.export(options.id, options.format)
     if options.output is None:
         print(text, end="")
         return 0
@@ -123,6 +123,11 @@ def _export(kept: KeptSessions, options: argparse.Namespace) -> int:
         raise BadChoiceError(f"{options.output} cannot be written: {error.strerror or error}") from None
     print(f"{options.output}: {len(text):,} characters")
     return 0
+
+
+def _calls(kept: KeptSessions, session_id: str) -> str:
+    lines = (json.dumps(record.as_json(), ensure_ascii=False) for record in kept.calls(session_id))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _delete(kept: KeptSessions, options: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import anyio
+import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from agent_ls.app.errors import BadChoiceError
@@ -20,6 +21,7 @@ from agent_ls.app.workbench import Workbench
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.messages import ImagePart
+from agent_ls.loop import event_codec
 from agent_ls.loop.approval import Answer, UnknownApprovalError
 from agent_ls.loop.errors import SessionBusyError
 from agent_ls.loop.events import (
@@ -32,6 +34,7 @@ from agent_ls.loop.events import (
     SessionEvent,
     ToolCallEnd,
 )
+from agent_ls.loop.tool_records import ToolRecord, tool_records
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.profiles.family import ProfileOptions
 from agent_ls.tools.base import Tool
@@ -190,6 +193,12 @@ class AgentSession:
         """
         _, done = await self._bench.revert(self.id, Wanted(turn_id, conversation, files))
         return done
+
+    async def calls(self) -> tuple[ToolRecord, ...]:
+        """The record of each tool call that has ended, in the order of their starts (T9)."""
+        encoded = await anyio.to_thread.run_sync(self._live.events_since, 0)
+        decoded = map(event_codec.decode, encoded)
+        return tool_records(envelope for envelope in decoded if envelope)
 
     async def whole_output(self, output_ref: str) -> str:
         """As Event.output, by reference."""

@@ -385,6 +385,7 @@ class Dispatcher:
                 output_chars=len(output.text),
                 output_ref=ref,
                 exit_code=output.exit_code,
+                model_chars=len(content),
             )
         )
 

@@ -111,9 +111,8 @@ class ToolCallStart:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallEnd:
-    """`output` is untruncated up to 64 KiB; above that it is head and tail, `output_ref` names the whole text,
-
-    and `output_chars` is its size. `summary`: one line of at most 80 characters. `error_kind` "" is success.
+    """`output` is whole up to 64 KiB, else head and tail: `output_ref` names the whole, `output_chars` is its size.
+    `model_chars`: what the model got, None in older logs. `summary`: at most 80 characters. `error_kind` "": none.
     """
 
     kind: ClassVar[str] = "tool_call_end"
@@ -127,6 +126,7 @@ class ToolCallEnd:
     output_chars: int
     output_ref: str = ""
     exit_code: int | None = None
+    model_chars: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

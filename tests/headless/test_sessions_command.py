@@ -45,6 +45,10 @@ def test_a_stored_session_is_listed_shown_exported_and_deleted(tmp_path: Path) -
 
     events = run("sessions", "export", session_id, "--format", "jsonl", cwd=tmp_path, environ=environ).out
     assert json.loads(events.splitlines()[0])["kind"] == "session_start"
+    calls = run("sessions", "export", session_id, "--format", "calls", cwd=tmp_path, environ=environ).out
+    records = [json.loads(line) for line in calls.splitlines()]
+    assert {"FileModified"} == {it["type"] for record in records for it in record["state_changes"]}
+    assert any(record["exit_code"] == 0 and record["name"] == "shell" for record in records)
     file = tmp_path / "chat.md"
     assert (
         run("sessions", "export", session_id, "--output", str(file), cwd=tmp_path, environ=environ).code == 0

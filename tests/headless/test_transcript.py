@@ -47,6 +47,7 @@ from agent_ls.loop.events import (
     SubagentChanged,
     TerminalExit,
     TerminalOpen,
+    TerminalWaiting,
     Title,
     ToolCallEnd,
     ToolCallStart,
@@ -135,6 +136,7 @@ KINDS: list[tuple[RecordedEvent, str]] = [
     (asked(ReadEffect(("/etc/hosts",))), "  ? May it look at /etc/hosts? (because)\n"),
     (answered("allow"), "  \u2713 allowed once by you\n"),
     (TerminalOpen("c", "c", "ls"), ""),
+    (TerminalWaiting("c", "c", waiting=True), ""),
     (TerminalExit("c", 0), ""),
     (UsageReport(Usage(1, 1), Usage(1, 1), 1, 100), ""),
     (

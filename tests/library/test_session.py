@@ -58,6 +58,19 @@ async def test_ask_gives_the_answer_and_a_session_is_opened_again_by_its_id(tmp_
 
 
 @pytest.mark.spec("000 9.5.4", "000 9.10.3")
+@pytest.mark.req("T9")
+async def test_calls_gives_the_record_of_each_call(tmp_path: Path) -> None:
+    model = FakeProvider([call("read_file", file_path="none.txt"), text("Nothing there.")])
+    async with agent_ls.open_session(**options(tmp_path, model)) as session:
+        await session.ask("look")
+        (record,) = await session.calls()
+    assert (record.name, record.success, record.error and record.error.type) == (
+        "read_file",
+        False,
+        "ResourceError",
+    )
+
+
 @pytest.mark.req("E3")
 async def test_output_of_an_event_is_whole_however_long_it_is(tmp_path: Path) -> None:
     model = FakeProvider([call("shell", command="seq 1 40000"), text("Done.")])

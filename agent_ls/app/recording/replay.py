@@ -52,7 +52,7 @@ _OUR_ID = re.compile(r"\b[a-z]{1,4}-[0-9a-f]{16}\b")
 _VOLATILE = frozenset(
     (
         "id", "durationMs", "firstOutputMs", "timestamp", "clientKey", "digest", "link", "sessionId", "outputRef",
-        "outputChars", "contextTokens", "context", "calibration",
+        "outputChars", "modelChars", "contextTokens", "context", "calibration",
     )
 )  # fmt: skip
 _TRUSTING: Mapping[object, Trusting] = {"unknown": "asked", "restricted": "restricted"}
