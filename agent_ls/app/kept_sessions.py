@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from agent_ls.app.store_errors import STATE_VARIABLE, store_errors
 from agent_ls.loop.figures import Figures, figures_of
 from agent_ls.loop.items import Item
 from agent_ls.loop.redaction import without_known
-from agent_ls.loop.tool_records import ToolRecord, tool_records
+from agent_ls.loop.tool_records import tool_records
 from agent_ls.store import pages, upkeep
 from agent_ls.store.errors import StoreError
 from agent_ls.store.layout import SessionSummary, log_path
@@ -81,14 +82,11 @@ class KeptSessions:
         with store_errors(session_id):
             return figures_of(pages.all_events(log_path(self._store.folder(session_id))))
 
-    def calls(self, session_id: str) -> tuple[ToolRecord, ...]:
-        """The record of each tool call that has ended (T9)."""
+    def export(self, session_id: str, format_: Literal["markdown", "jsonl", "calls"]) -> str:
+        """`calls`: the record of each tool call that has ended, one a line (T9)."""
         with store_errors(session_id):
-            return tool_records(pages.all_events(log_path(self._store.folder(session_id))))
-
-    def export(self, session_id: str, format_: Literal["markdown", "jsonl"]) -> str:
-        with store_errors(session_id):
-            text = session_text(log_path(self._store.folder(session_id)), format_)
+            path = log_path(self._store.folder(session_id))
+            text = _calls(path) if format_ == "calls" else session_text(path, format_)
         # It may have been said before the key was one of ours.
         return without_known(text, load_credentials().known_secrets())
 
@@ -136,3 +134,8 @@ def _kept(found: SessionSummary) -> KeptSession:
         found.last_seq,
         upkeep.size_bytes(found.folder),
     )
+
+
+def _calls(path: Path) -> str:
+    records = tool_records(pages.all_events(path))
+    return "".join(f"{json.dumps(record.as_json(), ensure_ascii=False)}\n" for record in records)

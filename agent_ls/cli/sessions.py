@@ -110,7 +110,7 @@ def _show_figures(kept: KeptSessions, options: argparse.Namespace) -> int:
 def _export(kept: KeptSessions, options: argparse.Namespace) -> int:
     from agent_ls.app.errors import BadChoiceError
 
-    text = _calls(kept, options.id) if options.format == "calls" else kept.export(options.id, options.format)
+    text = kept.export(options.id, options.format)
     if options.output is None:
         print(text, end="")
         return 0
@@ -123,11 +123,6 @@ def _export(kept: KeptSessions, options: argparse.Namespace) -> int:
         raise BadChoiceError(f"{options.output} cannot be written: {error.strerror or error}") from None
     print(f"{options.output}: {len(text):,} characters")
     return 0
-
-
-def _calls(kept: KeptSessions, session_id: str) -> str:
-    lines = (json.dumps(record.as_json(), ensure_ascii=False) for record in kept.calls(session_id))
-    return "".join(f"{line}\n" for line in lines)
 
 
 def _delete(kept: KeptSessions, options: argparse.Namespace) -> int:
