@@ -117,6 +117,14 @@ spec["every line of a command is shown as it is"] = function()
   support.same(vim.list_slice(lines, 2, 3), { "┃   a &&", "┃     b\t-c" })
 end
 
+spec["what is typed into a process is shown with where it goes"] = function()
+  local effect = { command = "yes\n", workingDir = "/w", inputOf = "p1" }
+  local request = { requestId = "a", tool = "processes", summary = "write p1 yes", effect = effect, rules = {} }
+  local lines = drawn({ kind = "approval", id = "a", index = 1, status = "pending", request = request }, context())
+  support.same(lines[2], "┃   yes")
+  assert(table.concat(lines, "\n"):find("typed into the background process p1", 1, true), vim.inspect(lines))
+end
+
 spec["an address that is to be fetched is shown whole"] = function()
   local url = "https://a.example/" .. ("b"):rep(150)
   local request = { requestId = "a", tool = "web_fetch", summary = "s", effect = { url = url }, rules = {} }

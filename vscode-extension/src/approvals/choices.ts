@@ -35,7 +35,7 @@ const TRUST: Choice[] = [
 
 /** All answers: allow once, by each rule that the server offers, with another command, deny, deny with a reason. */
 export function choicesFor(request: ApprovalRequest): Choice[] {
-  const isCommand = request.effect.command !== undefined;
+  const isCommand = request.effect.command !== undefined && request.effect.inputOf === undefined;
   if (request.effect.folder !== undefined) return TRUST;
   return [
     { kind: "send", label: "Allow Once", detail: "", answer: { decision: "allow", scope: "once" } },
@@ -60,8 +60,9 @@ export function question(request: ApprovalRequest): { readonly text: string; rea
     const what = files.length > 0 ? `${tool === "" ? "change files" : "edit"}: ${summary}` : `use ${tool}: ${summary}`;
     return { text: `agent-ls asks to ${what}`, isWhole: false };
   }
-  const isWhole = effect.command.length <= LINE_CHARS && !effect.command.includes("\n") && (effect.envVars ?? []).length === 0;
+  const words = effect.inputOf === undefined ? effect.command : effect.command.replace(/\n$/, "");
+  const isWhole = words.length <= LINE_CHARS && !words.includes("\n") && (effect.envVars ?? []).length === 0;
   const behind = effect.background === true ? " in the background" : "";
   const what = effect.inputOf === undefined ? `run${behind}` : `type into process ${effect.inputOf}`;
-  return { text: `agent-ls asks to ${what}: ${isWhole ? effect.command : summary}`, isWhole };
+  return { text: `agent-ls asks to ${what}: ${isWhole ? words : summary}`, isWhole };
 }

@@ -49,6 +49,13 @@ test("only a command can be replaced by another", () => {
   assert.equal(choices.some(({ kind }) => kind === "edit"), false);
 });
 
+test("what is typed into a process is asked about as that, and is not replaced", () => {
+  const typed = command("yes\n", { inputOf: "p1" });
+  assert.deepEqual(question(typed), { text: "agent-ls asks to type into process p1: yes", isWhole: true });
+  assert.equal(question(command("a\nb\n", { inputOf: "p1" })).isWhole, false);
+  assert.equal(choicesFor(typed).some(({ kind }) => kind === "edit"), false);
+});
+
 test("a line asks in whole only what it shows in whole", () => {
   assert.deepEqual(question(command("npm test")), { text: "agent-ls asks to run: npm test", isWhole: true });
   assert.deepEqual(question(command("a\nb")), { text: "agent-ls asks to run: the summary", isWhole: false });

@@ -73,8 +73,9 @@ function M.edit(item)
   if not asked then
     return
   end
-  local command = (asked.request.effect or {}).command
-  if not command then
+  local effect = asked.request.effect or {}
+  local command = effect.command
+  if not command or effect.inputOf then
     return log.notify("Only a command can be changed; allow this, or deny it with a reason.")
   end
   if command:find("\n") then

@@ -252,7 +252,7 @@ end
 local function question(request)
   local effect = request.effect or {}
   if effect.command then
-    return "Run this command?"
+    return effect.inputOf and "Type this?" or "Run this command?"
   end
   if effect.folder then
     return "Do you trust this folder?"
@@ -286,7 +286,8 @@ local function draw_keys(request, ctx, out)
   local allow, deny = is_trust and " trust it" or " allow once", is_trust and " do not" or " deny"
   local chunks = { BAR, { keys.allow or ":AgentLs approve", "AgentLsKey" }, { allow } }
   vim.list_extend(chunks, { { "   " }, { keys.deny or ":AgentLs deny", "AgentLsKey" }, { deny } })
-  if (request.effect or {}).command then
+  local effect = request.effect or {}
+  if effect.command and not effect.inputOf then
     vim.list_extend(chunks, { { "   " }, { keys.edit_command or ":AgentLs edit", "AgentLsKey" }, { " change" } })
   end
   out:add(chunks)
