@@ -142,8 +142,12 @@ class Models:
         Raises:
             BadChoiceError
         """
+        options, settings = self._options, self.settings
         options = replace(
-            self._options, native_names=self._options.native_names or self.settings.native_tool_names
+            options,
+            native_names=options.native_names or settings.native_tool_names,
+            think=options.think or settings.think_tool,
+            submit=options.submit or settings.submit_tool,
         )
         profile, chosen = make_profile(provider, model, options), self._chosen
         for tool in self._tools:

@@ -142,6 +142,8 @@ class Settings(_Section):
     record: bool = False
     log_level: Literal["error", "warning", "info", "debug"] = "info"
     native_tool_names: bool = False
+    think_tool: bool = False
+    submit_tool: bool = False
     web_fetch: bool = False
     web_search: bool = False
     diagnostics_wait_ms: int = Field(default=1_500, ge=0, le=60_000)
