@@ -68,6 +68,7 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         "limit": Remedy("QuotaError", "Wait for what runs, then call again."),
         "network": Remedy("NetworkError", "Retry in a while, or go on without it."),
         "http_status": Remedy("NetworkError", "Look whether the address is right, or go on without it."),
+        "search": Remedy("NetworkError", "Search with other words, or go on without it."),
         "page": Remedy("NetworkError", "Try another page, or go on without it."),
         "interrupted": _CHECK,
         "stopped": _CHECK,
