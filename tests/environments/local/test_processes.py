@@ -15,6 +15,7 @@ import anyio.lowlevel
 import pytest
 
 from agent_ls.environments.base import CommandOptions, ExecResult, Stream
+from agent_ls.environments.errors import InputRefusedError
 from agent_ls.environments.local import EnvPolicy, LocalEnvironment
 from agent_ls.environments.local.processes import TERMINATE_GRACE_MS
 from agent_ls.testing.places import printed
@@ -183,6 +184,36 @@ async def test_a_background_process_outlives_other_commands_until_cleanup(env: L
     await env.cleanup()
     assert processes_with(token) == {}
     assert [info.exit_code for info in await env.list_processes()] == [-signal.SIGTERM]
+
+
+@pytest.mark.req("T5")
+async def test_input_for_a_process_that_reads_no_more_is_refused(
+    env: LocalEnvironment, tmp_path: Path
+) -> None:
+    info = await env.start_process("exec <&-; echo closed; exec sleep 1000", CommandOptions())
+    await printed(env, info.id, "closed\n")
+    with pytest.raises(InputRefusedError, match="does not read any more"):
+        await env.write_process(info.id, "anybody there?\n")
+
+
+@pytest.mark.req("T5", "L16")
+async def test_a_write_that_waits_for_its_reader_ends_with_the_process(env: LocalEnvironment) -> None:
+    info = await env.start_process("echo ready; exec sleep 1000", CommandOptions())
+    await printed(env, info.id, "ready\n")
+    files = len(os.listdir("/proc/self/fd"))
+    refused = anyio.Event()
+
+    async def write() -> None:
+        with pytest.raises(InputRefusedError):
+            await env.write_process(info.id, "x" * 1_000_000)
+        refused.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(write)
+        await anyio.wait_all_tasks_blocked()
+        await env.kill_process(info.id)
+    assert refused.is_set()
+    assert len(os.listdir("/proc/self/fd")) < files
 
 
 async def test_killing_a_background_process_ends_what_it_started(env: LocalEnvironment) -> None:
