@@ -12,6 +12,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from agent_ls.app.ignore_file import IgnoreFile
 from agent_ls.environments.effects import CallEffect, CommandEffect, Effect, ReadEffect, WriteEffect
@@ -23,6 +24,9 @@ from agent_ls.environments.errors import (
 )
 from agent_ls.policy.named_places import IGNORE_FILE
 from agent_ls.policy.places import Places
+
+if TYPE_CHECKING:
+    from agent_ls.policy.shell.understand import Understanding
 
 
 class PathBounds:
@@ -118,9 +122,26 @@ def _look_at_command(effect: CommandEffect, places: Places) -> Look:
     # A pattern that stands for nothing is handed on as it is, so its folder counts as well.
     leads = [os.path.realpath(place) for pattern in found.paths for place in (*_fixed_part(pattern),)]
     leads += [os.path.realpath(match) for match in matches]
+    if hidden := _looks_through(effect, found, places):
+        return Look(
+            resolved, tuple(leads), f"it looks through a folder with {hidden}, which {IGNORE_FILE} names"
+        )
     bare = next((f for folder in found.git_folders for f in _upwards(folder, places) if _is_bare(f)), "")
     doubt = f"{bare} is a git repository of its own, whose settings may run programs" if bare else ""
     return Look(resolved, tuple(dict.fromkeys(leads)), doubt)
+
+
+def _looks_through(effect: CommandEffect, found: Understanding, places: Places) -> str:
+    """What the ignore file names of the folders whose content the command shows or copies, "" for nothing."""
+    if not isinstance(places.is_ignored, IgnoreFile) or not found.commands:
+        return ""
+    from agent_ls.policy.shell.recursive import reads_folders  # as above
+
+    if not reads_folders(effect.command, found.commands):
+        return ""
+    named = [path for path in found.paths if os.path.lexists(path)]
+    folders = [path for path in named or [effect.working_dir] if os.path.isdir(path)]
+    return next(filter(None, map(places.is_ignored.below, folders)), "")
 
 
 def _has_other_names(path: str) -> bool:

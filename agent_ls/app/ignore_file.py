@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 MAX_BYTES = 256 * 1024
+MAX_SEEN = 50_000  # files and folders of one that a command looks through
 
 
 class IgnoreFile:
@@ -24,6 +25,29 @@ class IgnoreFile:
 
     def __call__(self, path: str) -> bool:
         return any(self._names(root, path) for root in self._roots)
+
+    def is_there(self) -> bool:
+        return any(self._spec(root) for root in self._roots)
+
+    def below(self, folder: str) -> str:
+        """What of a folder it names, the first that is found; "" for nothing. Looks through the folder, so it blocks.
+
+        In a folder with very many files the folder itself, since nobody can tell.
+        """
+        if not self.is_there():
+            return ""
+        seen = 0
+        for place, folders, files in os.walk(folder):
+            if ".git" in folders:
+                folders.remove(".git")
+            for name in (*files, *folders):
+                seen += 1
+                path = os.path.join(place, name)
+                if self(path):
+                    return path
+            if seen > MAX_SEEN:
+                return folder
+        return ""
 
     def _names(self, root: str, path: str) -> bool:
         inside = path.removeprefix(root.rstrip(os.sep) + os.sep)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 
 import anyio
 import anyio.to_thread
 
 from agent_ls.app.fuzzy import best
+from agent_ls.app.ignore_file import IgnoreFile
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.loop.seams import Clock
 
 MAX_FILES = 50_000
 FRESH_MS = 3_000  # while somebody types; a file that was just made is offered soon
+MORE = 20
 FIRST_WAIT_S = 2.0
 """For the first list of a folder. What takes longer is there for a later letter."""
 
@@ -53,7 +57,8 @@ class Mentions:
     async def find(self, folder: str, query: str, limit: int, first: Sequence[str] = ()) -> Sequence[str]:
         """Paths relative to `folder` that fit `query`, the best first; `first` go before others that fit as well.
 
-        Ignore files are respected, but for `first`. A path that ends with `/` is a folder.
+        Ignore files are respected, but for `first`; what `.agent-ls-ignore` names is found in no case.
+        A path that ends with `/` is a folder.
         """
         known = self._folders.setdefault(folder, _Folder())
         if not known.is_listing and self._clock.monotonic_ms() - known.listed_ms > FRESH_MS:
@@ -62,7 +67,8 @@ class Mentions:
         with anyio.move_on_after(FIRST_WAIT_S):
             await known.is_there.wait()
         paths = dict.fromkeys((*first, *known.paths))
-        return await anyio.to_thread.run_sync(best, query, paths, limit, first, abandon_on_cancel=True)
+        find = partial(_best, IgnoreFile((folder,)), folder, query, paths, limit, first)
+        return await anyio.to_thread.run_sync(find, abandon_on_cancel=True)
 
     async def _list(self, folder: str, known: _Folder) -> None:
         known.listed_ms = self._clock.monotonic_ms()
@@ -74,6 +80,17 @@ class Mentions:
         finally:
             known.is_listing = False
             known.is_there.set()
+
+
+def _best(
+    is_ignored: IgnoreFile, folder: str, query: str, paths: Iterable[str], limit: int, first: Sequence[str]
+) -> Sequence[str]:
+    """As `best`; of what is found, what the ignore file names is left out and others take its place."""
+    if not is_ignored.is_there():
+        return best(query, paths, limit, first)
+    found = best(query, paths, MORE * limit, first)  # to look at all of them takes too long for a letter
+    allowed = (path for path in found if not is_ignored(posixpath.join(folder, path.rstrip("/"))))
+    return list(islice(allowed, limit))
 
 
 def _with_folders(files: Sequence[str]) -> Sequence[str]:

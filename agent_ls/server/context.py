@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os.path import isabs, normpath
 
+from agent_ls.app.ignore_file import IgnoreFile
 from agent_ls.app.slash_commands import maybe_command
 from agent_ls.llm.messages import ImagePart
 from agent_ls.loop.redaction import redacted
@@ -57,7 +58,7 @@ class Context:
         def clean(text: str) -> str:
             return redacted(text, self.bench.secrets())
 
-        return text_and_images(parts, problems, clean)
+        return text_and_images(parts, problems, clean, IgnoreFile(tuple(self.folders())))
 
     def command(self, name: str) -> bool:
         """Whether a message may begin with `/name`."""

@@ -9,6 +9,7 @@ from typing import assert_never
 
 from agent_ls.app.slash_commands import maybe_command
 from agent_ls.llm.messages import ImagePart
+from agent_ls.policy.named_places import IGNORE_FILE
 from agent_ls.server.errors import InvalidParamsError, UnknownCommandError
 from agent_ls.server.from_lsp import maybe_path
 from agent_ls.server.protocol import (
@@ -29,10 +30,11 @@ def text_and_images(
     parts: Sequence[InputPart],
     problems: Callable[[str | None], str],
     clean: Callable[[str], str] = lambda text: text,
+    is_ignored: Callable[[str], bool] = lambda path: False,
 ) -> tuple[str, tuple[ImagePart, ...]]:
     """`problems` tells those of one path, else all. `clean` takes secrets out of what files and tools say.
 
-    The user's own words are left as they are.
+    The user's own words are left as they are. `is_ignored`: of this file nothing is told.
 
     Raises:
         InvalidParamsError: there is nothing in it, or an image that is none.
@@ -53,7 +55,8 @@ def text_and_images(
             case CommandInput():
                 texts.append(_command(part))
             case SelectionInput():
-                texts.append(clean(_selection(part)))
+                ignored = is_ignored(_place(part.uri))
+                texts.append(_blocked(part.uri) if ignored else clean(_selection(part)))
             case ImageInput():
                 images.append(_image(part))
             case _:
@@ -62,6 +65,10 @@ def text_and_images(
     if not text and not images:
         raise InvalidParamsError("input", "there is no text in it")
     return text, tuple(images)
+
+
+def _blocked(uri: str) -> str:
+    return f"Selected in {_place(uri)}: blocked by policy, {IGNORE_FILE} names it."
 
 
 def _selection(part: SelectionInput) -> str:

@@ -361,6 +361,47 @@ async def test_what_the_ignore_file_names_is_read_found_and_written_by_nothing(w
     assert not (work / "private" / "new.txt").exists()
 
 
+THROUGH = [
+    "grep -r hidden .", "grep -rn hidden", "grep --recursive hidden sub", "grep -R hidden sub/deep", "rg hidden",
+    "rg hidden sub", "cd sub && grep -r hidden .", "find . -type f -exec cat {} +", "find . -type f | xargs cat",
+    "find sub -name '*.txt' -exec head -n 3 {} \\;", "rg --files --no-ignore | xargs head", "git grep hidden",
+    "tar cf - .", "cp -r sub copy", "cp -a . ../project/copy", "diff -r sub other", "zip -r out.zip .",
+    "grep -r hidden sub | head -n 1", "x=sub; grep -r hidden $x", "bash -c 'grep -r hidden .'",
+]  # fmt: skip
+NOT_THROUGH = [
+    "grep -r hidden other", "rg hidden other", "grep hidden a.txt", "ls -R", "find . -name '*.txt'", "find . -type f",
+    "grep -rl hidden .", "cat a.txt", "wc -l a.txt", "git status",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", THROUGH)
+async def test_command_that_goes_through_a_folder_with_what_is_ignored_is_asked_about(
+    work: Path, command: str
+) -> None:
+    (work / ".agent-ls-ignore").write_text("private.txt\n")
+    (work / "other").mkdir()
+    (work / "sub" / "deep").mkdir(parents=True)
+    (work / "sub" / "deep" / "private.txt").write_text("hidden word\n")
+    async with running(work.parent, [[shell(command)]]) as bench:
+        talk = await bench.talk("full", deny)
+        assert "hidden word" not in await told(bench, talk)
+        assert len(talk.of(ApprovalRequested)) == 1
+
+
+@pytest.mark.parametrize("command", NOT_THROUGH)
+async def test_command_that_tells_nothing_of_what_is_ignored_is_not_asked_about(
+    work: Path, command: str
+) -> None:
+    (work / ".agent-ls-ignore").write_text("private.txt\n")
+    (work / "other").mkdir()
+    (work / "sub" / "deep").mkdir(parents=True)
+    (work / "sub" / "deep" / "private.txt").write_text("hidden word\n")
+    async with running(work.parent, [[shell(command)]]) as bench:
+        talk = await bench.talk("full", deny)
+        assert "hidden word" not in await told(bench, talk)
+        assert talk.of(ApprovalRequested) == []
+
+
 async def test_file_of_secrets_is_asked_about_before_it_is_read(work: Path) -> None:
     (work / ".env").write_text("TOKEN=hidden word\n")
     (work / ".env.example").write_text("TOKEN=\n")

@@ -85,3 +85,16 @@ async def test_files_are_listed_without_ignored_ones_and_up_to_a_limit(
     assert sorted(await list_files(str(tmp_path), 10)) == sorted(found)
     with pytest.raises(PathNotFoundError):
         await list_files(str(tmp_path / "none"), 10)
+
+
+@pytest.mark.req("H9", "X6")
+async def test_what_the_ignore_file_names_is_offered_to_nobody(tmp_path: Path) -> None:
+    (tmp_path / ".agent-ls-ignore").write_text("private/\n*.token\n")
+    disk = Disk("private/p.txt", "a.token", "notes.txt", "sub/b.token", "sub/notes.txt")
+    disk.gate.set()
+    async with anyio.create_task_group() as group:
+        mentions = Mentions(starter(group), FakeClock(), disk)
+        folder = str(tmp_path)
+        assert list(await mentions.find(folder, "", 9)) == ["sub/", "notes.txt", "sub/notes.txt"]
+        assert list(await mentions.find(folder, "token", 9, ["a.token"])) == []
+        assert list(await mentions.find(folder, "t", 1)) == ["notes.txt"]

@@ -75,3 +75,23 @@ def test_a_command_begins_with_what_was_typed_and_says_what_to_do() -> None:
     assert rest[0].startswith("Write tests") and rest[-1] == "File: /a.py"
     with pytest.raises(UnknownCommandError, match="/dance"):
         told([CommandInput(name="dance")])
+
+
+@pytest.mark.req("X6", "R6")
+def test_selection_of_an_ignored_file_is_not_told_and_a_secret_in_another_is_taken_out() -> None:
+    parts = [
+        SelectionInput(uri=f"file:///{name}", start_line=0, end_line=1, text=f"{name} sesame")
+        for name in ("hidden.txt", "a.txt")
+    ]
+    text, _ = text_and_images(
+        [TextInput(text="sesame"), *parts, DiagnosticsInput()],
+        lambda path: "bad: sesame",
+        lambda text: text.replace("sesame", "[gone]"),
+        lambda path: path == "/hidden.txt",
+    )
+    assert text.split("\n\n") == [
+        "sesame",
+        "Selected in /hidden.txt: blocked by policy, .agent-ls-ignore names it.",
+        "Selected in /a.txt, lines 1 to 1:\n```\na.txt [gone]\n```",
+        "bad: [gone]",
+    ]
