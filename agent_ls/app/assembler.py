@@ -133,7 +133,12 @@ class Assembler:
         bounds = PathBounds(places_of(folder))
         untold = opened.stored.fold.notices if opened.stored else ()
         notices = Notices(opened.recorder.notice, untold)
-        asking = ApprovalDesk(lambda event: session.emit(event), lambda: session.is_stopped)
+        asking = ApprovalDesk(
+            lambda event: session.emit(event),
+            lambda: session.is_stopped,
+            self.clock,
+            settings.approval_timeout_ms,
+        )
         grants = Grants(self.rules, folder, self.clock, self.start, lambda event: session.emit(event))
         gate = TrustGate(
             self.trust, folder, asking, lambda event: session.emit(event), lambda: session.turn_id

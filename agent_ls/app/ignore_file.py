@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agent_ls.policy.named_places import IGNORE_FILE
+from agent_ls.policy.places import folded
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -54,7 +55,8 @@ class IgnoreFile:
         if inside == path:
             return False
         spec = self._spec(root)
-        return spec is not None and (spec.match_file(inside) or spec.match_file(f"{inside}/"))
+        names = (inside, f"{inside}/", folded(inside), f"{folded(inside)}/")
+        return spec is not None and any(map(spec.match_file, names))
 
     def _spec(self, root: str) -> GitIgnoreSpec | None:
         place = os.path.join(root, IGNORE_FILE)
@@ -80,4 +82,5 @@ def _read(place: str) -> GitIgnoreSpec:
             lines = file.read(MAX_BYTES).decode("utf-8", "replace").splitlines() if is_file else ["*"]
     except OSError:
         lines = ["*"]
-    return GitIgnoreSpec.from_lines(lines)
+    # On some disks `Private` is `private`: each pattern counts for both.
+    return GitIgnoreSpec.from_lines([form for line in lines for form in dict.fromkeys((line, folded(line)))])

@@ -146,6 +146,7 @@ class Settings(_Section):
     submit_tool: bool = False
     web_fetch: bool = False
     web_search: bool = False
+    approval_timeout_ms: int = Field(default=0, ge=0)
     diagnostics_wait_ms: int = Field(default=1_500, ge=0, le=60_000)
     walkthrough_pause_ms: int = Field(default=25, ge=0, le=1000)
 

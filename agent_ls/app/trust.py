@@ -31,7 +31,7 @@ Trusting: TypeAlias = Literal["asked", "kept", "trusted", "restricted"]
 The other two stand in place of what was decided.
 """
 
-NOT_PERSONS = frozenset(("headless", "program", "interrupt", "replay", ""))
+NOT_PERSONS = frozenset(("headless", "program", "interrupt", "timeout", "replay", ""))
 """Who answers so is believed for as long as the process lives."""
 
 REASON = (

@@ -58,7 +58,7 @@ SLOW_MS = 1_000  # from here on a call's time is worth a word
 _REMARKS = re.compile(r"\n?(Exit code: .*\n?|Duration: \d+ ms\n?)+$")
 
 _SCOPES = {"once": "once", "turn": "for this turn", "session": "for this session"}
-_DECIDERS = {"terminal": " by you", "headless": "", "interrupt": "", "policy": ""}
+_DECIDERS = {"terminal": " by you", "headless": "", "interrupt": "", "policy": "", "timeout": ""}
 _ENDS: dict[EndReason, str] = {
     "completed": "done",
     "refused": "done, but what it wanted to do was refused",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import anyio
 from pydantic.alias_generators import to_camel
@@ -16,6 +16,9 @@ from pydantic.alias_generators import to_camel
 from agent_ls.environments.effects import CommandEffect, Effect
 from agent_ls.loop.events import ApprovalRequested, ApprovalResolved, RecordedEvent, RuleOffer
 from agent_ls.loop.ids import new_id
+
+if TYPE_CHECKING:
+    from agent_ls.loop.seams import Clock
 
 ApprovalScope: TypeAlias = Literal["once", "turn", "session", "project", "user"]
 
@@ -128,12 +131,19 @@ class ApprovalDesk:
 
     `is_stopped` is asked when the waiting is cancelled: the user stopped the turn, so that nobody is to be asked any
     more; else the process ends, and the question stands for the next one (R4). Requests are kept when they are
-    settled, so that a late answer is told the decision that stands.
+    settled, so that a late answer is told the decision that stands. What nobody answered within `limit_ms` is denied by
+    `timeout`; 0: a person may take as long as he likes.
     """
 
     def __init__(
-        self, emit: Callable[[RecordedEvent], object], is_stopped: Callable[[], bool] = lambda: True
+        self,
+        emit: Callable[[RecordedEvent], object],
+        is_stopped: Callable[[], bool] = lambda: True,
+        clock: Clock | None = None,
+        limit_ms: int = 0,
     ) -> None:
+        self._clock = clock
+        self._limit_ms = limit_ms
         self._emit = emit
         self._is_stopped = is_stopped
         self._requests: dict[str, _Request] = {}
@@ -157,7 +167,7 @@ class ApprovalDesk:
         """
         request = self._known(request_id)
         try:
-            await request.is_answered.wait()
+            await self._answered(request)
         finally:
             # A subagent ends here in any case, and so does what is no call's: nobody could take it up again.
             is_lost = request.event.agent_id or not request.event.call_id
@@ -168,6 +178,21 @@ class ApprovalDesk:
             reason = resolved.reason if resolved else ""
             return Denied(reason or "The user said no.", resolved.decided_by if resolved else "interrupt")
         return Allowed(asked=True, command=resolved.command, by=resolved.decided_by)
+
+    async def _answered(self, request: _Request) -> None:
+        if not self._clock or not self._limit_ms:
+            await request.is_answered.wait()
+            return
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._give_up, request, self._clock)
+            await request.is_answered.wait()
+            group.cancel_scope.cancel()
+
+    async def _give_up(self, request: _Request, clock: Clock) -> None:
+        await clock.sleep(self._limit_ms / 1000)
+        words = f"Nobody answered within {self._limit_ms / 1000:g} s, which is a no. It was not run."
+        if not request.resolved:
+            self._settle(request, Answer("deny", reason=words, decided_by="timeout"))
 
     def answer(self, request_id: str, answer: Answer) -> ApprovalResolved:
         """Settles a pending request. The first answer wins: a later one gets the decision that stands.

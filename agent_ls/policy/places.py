@@ -20,7 +20,8 @@ from agent_ls.policy.named_places import (
 )
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
+    """Without regard to case and Unicode form."""
     return unicodedata.normalize("NFKC", text).casefold()
 
 
@@ -28,7 +29,7 @@ def nothing(path: str) -> bool:
     return False
 
 
-_SENSITIVE = frozenset(_folded(name) for name in SENSITIVE_NAMES)
+_SENSITIVE = frozenset(folded(name) for name in SENSITIVE_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,28 +48,28 @@ class Places:
 
     def is_denied(self, path: str) -> bool:
         """Credentials: never read or written, in no mode, also where a root holds them."""
-        folded = _folded(path)
-        return any(_below(folded, place) for place in self._denied())
+        name = folded(path)
+        return any(_below(name, place) for place in self._denied())
 
     def holds_denied(self, path: str) -> bool:
         """Credentials lie somewhere below it."""
-        folded = _folded(path)
-        return any(_below(place, folded) for place in self._denied())
+        name = folded(path)
+        return any(_below(place, name) for place in self._denied())
 
     def is_sensitive(self, path: str) -> bool:
         """What configures tools that run by themselves. The roots' own names do not count."""
         root = next((root for root in self.roots if _below(path, root)), "")
         parts = path.removeprefix(root).split(ospath.sep)
-        return any(_folded(part) in _SENSITIVE for part in parts)
+        return any(folded(part) in _SENSITIVE for part in parts)
 
     def is_secret(self, path: str) -> bool:
         """By its name a file that holds secrets."""
-        name = _folded(ospath.basename(path))
+        name = folded(ospath.basename(path))
         return name not in HARMLESS_FILES and any(fnmatchcase(name, pattern) for pattern in SECRET_FILES)
 
     def _denied(self) -> list[str]:
         places = (*DENIED_FILES, *(ospath.join(self.home, name) for name in DENIED_HOME_PLACES))
-        return [_folded(place) for place in places]
+        return [folded(place) for place in places]
 
 
 def _below(path: str, folder: str) -> bool:

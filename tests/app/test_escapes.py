@@ -94,6 +94,7 @@ WAYS_OUT = [
     by_dots_within,
     by_absolute_path,
     by_process_root,
+    by_process_folder,
 ]
 BY_COMMAND = ["cat {}", "head -n1 {}", "cat < {}", "grep . {}", "X={}; cat $X", "cat ./{}"]
 
@@ -183,6 +184,62 @@ async def test_patch_that_leaves_the_workspace_is_asked_about_and_nothing_of_it_
         assert talk.of(ApprovalRequested) and talk.of(ToolCallEnd)[0].is_error
     after = sorted(path.name for path in work.parent.rglob("*") if "state" not in path.parts)
     assert after == before and (work.parent / "outside" / "o.txt").read_text() == SECRET
+
+
+OUT_BY_PROCESS = [
+    "/proc/self/cwd/../outside/o.txt",
+    "/proc/self/root{outside}/o.txt",
+    "/dev/fd/../../{outside}/new",
+]
+
+
+@pytest.mark.parametrize("place", OUT_BY_PROCESS)
+@pytest.mark.parametrize("how", ["write_file", "shell", "apply_patch"])
+async def test_nothing_is_written_outside_by_way_of_a_process(work: Path, place: str, how: str) -> None:
+    path = place.format(outside=work.parent / "outside")
+    calls = {
+        "write_file": call("write_file", file_path=path, content="mine\n"),
+        "shell": shell(f"echo mine > {path}; cp a.txt {path}; tee {path} < a.txt"),
+        "apply_patch": shell(
+            f"apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.txt\n*** Move to: {path}\n@@\n-one\n+ONE\n"
+            "*** End Patch\nEOF"
+        ),
+    }
+    async with running(work.parent, [[calls[how]]]) as bench:
+        talk = await bench.talk("full", deny)
+        await talk.say("go")
+        (end,) = talk.of(ToolCallEnd)
+        assert end.is_error
+    assert (work.parent / "outside" / "o.txt").read_text() == SECRET
+    assert sorted(path.name for path in (work.parent / "outside").iterdir()) == ["o.txt"]
+
+
+@pytest.mark.parametrize(
+    "name", [".GIT/config", ".Git/Config", ".ɢɪᴛ/../.git/config", ".git/./config", ".giᵗ/config"]
+)
+async def test_what_configures_tools_is_asked_about_by_whatever_name_the_disk_may_take(
+    work: Path, name: str
+) -> None:
+    async with running(work.parent, [[call("write_file", file_path=name, content="[core]\n")]]) as bench:
+        talk = await bench.talk("full", deny)
+        await talk.say("go")
+        assert len(talk.of(ApprovalRequested)) == 1, name
+
+
+@pytest.mark.parametrize(
+    "name", ["PRIVATE/p.txt", "Private/P.TXT", "ｐrivate/p.txt", "prıvate/../private/p.txt"]
+)
+async def test_what_the_ignore_file_names_is_hidden_by_whatever_name_the_disk_may_take(
+    work: Path, name: str
+) -> None:
+    (work / ".agent-ls-ignore").write_text("Private/\n")
+    place = work / name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text("hidden word\n")
+    async with running(work.parent, [[call("read_file", file_path=name)], [shell(f"cat '{name}'")]]) as bench:
+        talk = await bench.talk("full", allow)
+        said = await told(bench, talk)
+        assert "hidden word" not in said and said.count("blocked by policy") == 2
 
 
 async def test_file_that_is_replaced_between_the_answer_and_the_write_is_not_overwritten(work: Path) -> None:

@@ -18,6 +18,7 @@ from agent_ls.loop.approval import (
     effect_json,
 )
 from agent_ls.loop.events import ApprovalRequested, ApprovalResolved, RecordedEvent, RuleOffer
+from tests.support.fake_clock import FakeClock
 
 RULE = RuleOffer("r1", "all of make", "session")
 QUESTION = ApprovalQuestion("c1", "t1", "shell", "make", CommandEffect("make", "/w"))
@@ -130,6 +131,46 @@ async def test_a_question_stands_when_the_waiting_ends_and_nobody_stopped_the_tu
     other.answer(requested.request_id, Answer("deny", reason="not now", decided_by="a"))
     assert await other.wait(requested.request_id) == Denied("not now", "a")
     assert len(told) == 1
+
+
+@pytest.mark.req("H7")
+async def test_a_question_that_nobody_answers_in_time_is_denied_and_a_late_yes_changes_nothing() -> None:
+    events: list[RecordedEvent] = []
+    decisions: list[Decision] = []
+    clock = FakeClock()
+    desk = ApprovalDesk(events.append, clock=clock, limit_ms=90_000)
+
+    async def ask() -> None:
+        decisions.append(await desk.ask(QUESTION, VERDICT))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(ask)
+        await anyio.wait_all_tasks_blocked()
+        clock.advance(89)
+        await anyio.wait_all_tasks_blocked()
+        assert decisions == []
+        clock.advance(2)
+    (denied,) = decisions
+    assert isinstance(denied, Denied) and denied.by == "timeout"
+    assert "Nobody answered within 90 s" in denied.reason
+    assert desk.pending() == () and isinstance(events[0], ApprovalRequested)
+    late = desk.answer(events[0].request_id, Answer("allow"))
+    assert (late.decision, late.decided_by) == ("deny", "timeout")
+
+
+@pytest.mark.req("H7")
+async def test_a_question_that_is_answered_in_time_is_answered() -> None:
+    desk = ApprovalDesk(lambda _: None, clock=FakeClock(), limit_ms=90_000)
+    decisions: list[Decision] = []
+
+    async def ask() -> None:
+        decisions.append(await desk.ask(QUESTION, VERDICT))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(ask)
+        await anyio.wait_all_tasks_blocked()
+        desk.answer(desk.pending()[0].request_id, Answer("allow"))
+    assert decisions == [Allowed(asked=True)]
 
 
 EFFECTS: list[tuple[Effect, dict[str, object]]] = [

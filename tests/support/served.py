@@ -75,7 +75,7 @@ class Served:
 
 @asynccontextmanager
 async def served(
-    tmp_path: Path, name: str = "vscode", provider: LoopbackProvider | None = None
+    tmp_path: Path, name: str = "vscode", provider: LoopbackProvider | None = None, **settings: Any
 ) -> AsyncIterator[Served]:
     """May be used again with the same folder: the next process finds what the one before stored.
 
@@ -89,5 +89,5 @@ async def served(
         env |= {"ANTHROPIC_API_KEY": "sk-test-loopback", "ANTHROPIC_BASE_URL": provider.base_url}
     async with server_process(env=env) as server:
         editor = Editor(server.client, name)
-        await editor.start(project)
+        await editor.start(project, **settings)
         yield Served(editor, server, project, state)

@@ -1,0 +1,139 @@
+"""Answers at the wrong time, for the wrong session or twice, and editors that leave while they are asked (X8).
+
+Over real stdio: nothing runs that nobody said yes to, whatever the client does.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.editor import Editor, new_key
+from tests.support.framed_client import ResponseError, ServerProcess
+from tests.support.loopback import Answer, AnthropicServer, ToolCall
+from tests.support.served import Served, served
+
+pytestmark = pytest.mark.req("H7", "X8")
+
+Event = dict[str, Any]
+
+
+def touching(*names: str) -> list[Answer]:
+    return [*([ToolCall("shell", {"command": f"touch {name}"})] for name in names), "Done."]
+
+
+async def asked(found: Served, session_id: str, count: int = 1) -> Event:
+    """The question number `count` of the session."""
+
+    def is_last(message: dict[str, Any]) -> bool:
+        seen = [event for event in found.client.events if event["kind"] == "approval_requested"]
+        return len([event for event in seen if event["sessionId"] == session_id]) >= count
+
+    await found.client.wait_for(is_last)
+    events = [event for event in found.client.events if event["kind"] == "approval_requested"]
+    return [event for event in events if event["sessionId"] == session_id][count - 1]
+
+
+async def begun(editor: Editor) -> str:
+    session_id = await editor.new_session(provider="anthropic", mode="ask")
+    await editor.submit(session_id, "go")
+    return session_id
+
+
+def ends(session_id: str, message: dict[str, Any]) -> bool:
+    params = message.get("params") or {}
+    return params.get("sessionId") == session_id and params.get("kind") == "processing_end"
+
+
+def answer(event: Event, decision: str, **params: Any) -> dict[str, Any]:
+    return {
+        "sessionId": event["sessionId"], "requestId": event["data"]["requestId"], "clientKey": new_key(),
+        "decision": decision, "scope": "once", **params,
+    }  # fmt: skip
+
+
+async def test_answers_in_another_order_settle_each_its_own_question(tmp_path: Path) -> None:
+    with AnthropicServer([*touching("first")[:1], *touching("second"), "Done."]) as provider:
+        async with served(tmp_path, provider=provider) as found:
+            one = await begun(found.editor)
+            first = await asked(found, one)
+            other = await begun(found.editor)
+            second = await asked(found, other)
+            await found.client.request("agent/approve", answer(second, "deny"))
+            await found.client.request("agent/approve", answer(first, "allow"))
+            for session_id in (one, other):
+                await found.client.wait_for(partial(ends, session_id))
+            names = [event["data"]["effect"]["command"].split()[1] for event in (first, second)]
+            assert [(found.project / name).exists() for name in names] == [True, False]
+
+
+async def test_answer_for_another_session_is_refused_and_a_replayed_one_allows_nothing_more(
+    tmp_path: Path,
+) -> None:
+    with AnthropicServer(touching("made", "again")) as provider:
+        async with served(tmp_path, provider=provider) as found:
+            one = await begun(found.editor)
+            first = await asked(found, one)
+            other = await found.editor.new_session(provider="anthropic")
+            with pytest.raises(ResponseError) as refused:
+                await found.client.request("agent/approve", answer(first, "allow", sessionId=other))
+            assert refused.value.data["kind"] == "unknown_approval"
+            assert not (found.project / "made").exists()
+            yes = answer(first, "allow")
+            await found.client.request("agent/approve", yes)
+            second = await asked(found, one, 2)
+            for replayed in (yes, {**yes, "clientKey": new_key()}, {**yes, "decision": "deny"}):
+                settled = await found.client.request("agent/approve", replayed)
+                assert settled["decision"] == "allow"
+            assert second["data"]["requestId"] != first["data"]["requestId"]
+            assert not (found.project / "again").exists()
+            waiting = (await found.editor.subscribe(one))["pending"]["approvals"]
+            assert [each["requestId"] for each in waiting] == [second["data"]["requestId"]]
+
+
+@pytest.mark.req("R4")
+@pytest.mark.parametrize("how", ["it closes its pipe", "it is killed", "the server is killed"])
+async def test_client_that_leaves_while_it_is_asked_has_allowed_nothing_and_is_asked_again(
+    how: str, tmp_path: Path
+) -> None:
+    with AnthropicServer(touching("made")) as provider:
+        async with served(tmp_path, provider=provider) as found:
+            session_id = await begun(found.editor)
+            request = await asked(found, session_id)
+            await left(found.server, how)
+        assert not (found.project / "made").exists()
+        async with served(tmp_path, provider=provider) as found:
+            (waiting,) = (await found.editor.subscribe(session_id))["pending"]["approvals"]
+            assert waiting["requestId"] == request["data"]["requestId"]
+            assert not (found.project / "made").exists()
+            await found.client.request("agent/approve", answer(request, "allow"))
+            await found.client.event("processing_end")
+            assert (found.project / "made").exists()
+
+
+async def left(server: ServerProcess, how: str) -> None:
+    assert server.process.stdin and server.process.stdout
+    if how == "the server is killed":
+        server.process.kill()
+    else:
+        await server.process.stdin.aclose()
+    if how == "it is killed":
+        await server.process.stdout.aclose()
+    await server.exit_code()
+
+
+async def test_question_that_nobody_answers_in_time_is_a_no_and_says_so(tmp_path: Path) -> None:
+    with AnthropicServer(touching("made")) as provider:
+        async with served(tmp_path, provider=provider, approvalTimeoutMs=300) as found:
+            session_id = await begun(found.editor)
+            request = await asked(found, session_id)
+            resolved = await found.client.event("approval_resolved")
+            assert (resolved["data"]["decision"], resolved["data"]["decidedBy"]) == ("deny", "timeout")
+            await found.client.event("processing_end")
+            late = await found.client.request("agent/approve", answer(request, "allow"))
+            assert late == {"decision": "deny", "decidedBy": "timeout"}
+        assert "Nobody answered within 0.3 s" in str(provider.requests[-1].body)
+        assert not (found.project / "made").exists()
