@@ -1,120 +1,98 @@
-"""How often a user is asked about commands in everyday sessions, with and without rules (python -m benchmarks.prompts).
+"""How often a user is asked in everyday sessions, with and without rules (python -m benchmarks.prompts).
 
-Three sessions written after everyday ones (no recordings), in mode `ask`, commands only. Without rules each command
-that does something is a question. `exact` stores each command word for word; `learned` takes the first rule offered.
+Three recorded sessions (sessions/, made by record_sessions.py). Each call is judged again in mode `ask`, in its
+order. Without rules each effect is a question. `exact` stores a command word for word, and edits for the session;
+`learned` takes the first rule that is offered, as a user does who clicks on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from agent_ls.environments.effects import CommandEffect
+from agent_ls.environments.effects import CommandEffect, Effect, PlannedWrite, ReadEffect, WriteEffect
 from agent_ls.policy.decide import judge
 from agent_ls.policy.places import Places
 from agent_ls.policy.rules import Rule
 from agent_ls.policy.situation import Ask, Situation
 
-PLACES = Places(("/home/ada/shop",), "/home/ada")
+SESSIONS = Path(__file__).with_name("sessions")
 
-SESSIONS: dict[str, tuple[str, ...]] = {
-    "a failing test (Python)": (
-        "ls -la",
-        "git status --short && git log --oneline -5",
-        "cat pyproject.toml",
-        "grep -rn 'def discount' src tests",
-        "python -m pytest -q",
-        "python -m pytest -q tests/test_cart.py::test_discount",
-        "sed -n '1,60p' src/shop/cart.py",
-        "python -m pytest -q tests/test_cart.py",
-        "git diff --stat",
-        "python -m pytest -q tests/test_cart.py -k discount 2>&1 | tail -20",
-        "ruff check src tests",
-        "ruff format src tests",
-        "python -m pytest -q 2>&1 | tail -5",
-        "mypy src",
-        "git diff",
-        "git add -A && git commit -m 'Fix the discount'",
-    ),
-    "a new page (TypeScript)": (
-        "pwd && ls",
-        "cat package.json | head -40",
-        "rg -n 'Route' src --glob '*.tsx'",
-        "find src -name '*.test.tsx' | head",
-        "npm install",
-        "npm test",
-        "mkdir -p src/pages/orders",
-        "npm run lint",
-        "npm run lint -- --fix",
-        "npx tsc --noEmit",
-        "npm test -- src/pages/orders",
-        "npm run build 2>&1 | tail -20",
-        "npm test -- --run",
-        "git status -sb",
-        "npx tsc --noEmit",
-        "npm run build",
-        "rm -rf dist",
-        "git add src package.json && git commit -m 'Add the page of orders'",
-    ),
-    "a crash (Rust, with a look around)": (
-        "git log --oneline -10 -- src/parser.rs",
-        "git show HEAD~3 --stat",
-        "wc -l src/*.rs",
-        "cargo build",
-        "cargo test",
-        "cargo test parser",
-        "RUST_BACKTRACE=1 cargo run -- samples/bad.txt",
-        "xxd samples/bad.txt | head -20",
-        "git blame -L 100,140 src/parser.rs",
-        "cargo test parser::empty",
-        "cargo clippy -- -D warnings",
-        "cargo fmt",
-        "git stash && cargo test; git stash pop",
-        "cargo test --all",
-        "git diff | head -80",
-        "git commit -am 'An empty line is no error'",
-        "git push",
-    ),
-}
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """`effects` are what its calls were about to do, in their order."""
+
+    name: str
+    folder: str
+    effects: tuple[Effect, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    commands: int
+    calls: int
     without: int
     exact: int
     learned: int
 
 
-def counted(commands: tuple[str, ...], choose: Callable[[tuple[Rule, ...]], Rule | None]) -> int:
-    """How many of them are asked about when `choose` says which of the offered rules the user stores."""
+def recorded_sessions() -> list[Session]:
+    return [_session(path) for path in sorted(SESSIONS.glob("*/recording.jsonl"))]
+
+
+def _session(path: Path) -> Session:
+    header, *rest = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    folder = str(header["workspaceFolder"])
+    events = [line["event"] for line in rest if "event" in line]
+    starts = [event["data"] for event in events if event["kind"] == "tool_call_start"]
+    effects = [_effect(start["name"], json.loads(start["arguments"]), folder) for start in starts]
+    name = json.loads(path.with_name("session.json").read_text(encoding="utf-8"))["name"]
+    return Session(name, folder, tuple(effects))
+
+
+def _effect(tool: str, arguments: dict[str, str], folder: str) -> Effect:
+    path = f"{folder}/{arguments.get('file_path', '')}".rstrip("/")
+    if tool == "shell":
+        return CommandEffect(arguments["command"], folder)
+    if tool in ("edit_file", "write_file"):
+        return WriteEffect((PlannedWrite(path, "modify", "", ""),))
+    return ReadEffect((path,))
+
+
+Choose = Callable[[Sequence[Rule]], Iterator[Rule]]
+
+
+def counted(session: Session, choose: Choose) -> int:
+    """How many of its effects are asked about when `choose` says which of the offered rules the user stores."""
+    places = Places((session.folder,), "/home/ada")
     grants: frozenset[str] = frozenset()
     asked = 0
-    for command in commands:
-        judged = judge(CommandEffect(command, PLACES.roots[0]), Situation("ask", PLACES, grants))
+    for effect in session.effects:
+        judged = judge(effect, Situation("ask", places, grants))
         if isinstance(judged, Ask):
             asked += 1
-            if rule := choose(judged.rules):
-                grants |= {rule.id}
+            grants |= {rule.id for rule in choose(judged.rules)}
     return asked
 
 
 def measured() -> dict[str, Prompts]:
     return {
-        name: Prompts(
-            len(commands),
-            counted(commands, lambda rules: None),
-            counted(commands, lambda rules: next((r for r in rules if r.id.startswith("command:")), None)),
-            counted(commands, lambda rules: next(iter(rules), None)),
+        session.name: Prompts(
+            len(session.effects),
+            counted(session, lambda rules: iter(())),
+            counted(session, lambda rules: (r for r in rules if r.id.startswith(("command:", "edits")))),
+            counted(session, lambda rules: iter(rules[:1])),
         )
-        for name, commands in SESSIONS.items()
+        for session in recorded_sessions()
     }
 
 
 def main() -> None:
-    print(f"{'session':40}{'commands':>10}{'no rules':>10}{'exact':>10}{'learned':>10}")
+    print(f"{'session':40}{'calls':>10}{'no rules':>10}{'exact':>10}{'learned':>10}")
     for name, found in measured().items():
-        print(f"{name:40}{found.commands:>10}{found.without:>10}{found.exact:>10}{found.learned:>10}")
+        print(f"{name:40}{found.calls:>10}{found.without:>10}{found.exact:>10}{found.learned:>10}")
 
 
 if __name__ == "__main__":

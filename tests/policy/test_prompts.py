@@ -1,13 +1,33 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from benchmarks.prompts import measured
+from agent_ls.app.recording.replay import read_recording, replay
+from benchmarks.prompts import SESSIONS, measured
+from tests.docs.pages import read, section, table
+
+RECORDINGS = sorted(SESSIONS.glob("*/recording.jsonl"))
 
 
 @pytest.mark.req("H7")
 def test_learned_rules_ask_a_third_less_often_and_never_more_than_exact_ones() -> None:
+    assert len(measured()) == 3
     for name, found in measured().items():
-        assert found.learned <= found.exact <= found.without < found.commands, name
+        assert found.learned <= found.exact <= found.without < found.calls, name
     total = measured().values()
     assert sum(found.learned for found in total) < sum(found.without for found in total) * 0.7
+
+
+@pytest.mark.req("H13")
+@pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.parent.name)
+async def test_everyday_sessions_are_recordings_that_come_out_as_they_were(recording: Path) -> None:
+    told = await replay(read_recording(recording))
+    assert told.differences == [] and told.calls > 10
+
+
+def test_the_figures_of_the_page_are_those_that_are_measured() -> None:
+    rows = table(section(read("docs/performance.md"), "## Questions to the user"), "session")
+    told = [tuple(int(cell) for cell in row[1:]) for row in rows]
+    assert told == [(it.calls, it.without, it.exact, it.learned) for it in measured().values()]
