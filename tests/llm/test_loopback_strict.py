@@ -76,6 +76,10 @@ GEMINI: dict[str, tuple[Any, str]] = {
     "assistant as role": (gemini({"role": "assistant", "parts": [{"text": "a"}]}), "have a role and parts"),
     "model first": ({"contents": [model({"text": "a"})]}, "begins with a user turn"),
     "call without answer": (gemini(model(CALL), user({"text": "go on"})), "equal to the number of"),
+    "call after the model's own words": (
+        gemini(model({"text": "a"}), model(CALL), user(ANSWER)),
+        "immediately after a user turn",
+    ),
     "call at the end": (gemini(model(CALL)), "responses are missing"),
     "answer without call": (gemini(user(ANSWER)), "equal to the number of"),
     "two answers": (gemini(model(CALL), user(ANSWER, ANSWER)), "equal to the number of"),

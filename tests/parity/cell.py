@@ -57,7 +57,7 @@ class Cell:
             told = [event async for event in self.session.run(text)]
         self.events += told
         troubles = [event.data for event in told if isinstance(event.data, Error | Warning)]
-        assert troubles == []
+        assert troubles == [], troubles
         return told
 
     def of(self, kind: type[Any]) -> list[Any]:
@@ -145,7 +145,7 @@ async def cell(
             made = Cell(provider, server, folder, session, script, [])
             yield made
             check_calls(made.events)
-    assert faults_of(server, provider) == []
+    assert (faults := faults_of(server, provider)) == [], faults
     assert model or len(server.requests) == len(script), (
         "the model was asked more or less often than it has answers"
     )
@@ -155,5 +155,5 @@ async def cell(
 def check_calls(events: Sequence[Event]) -> None:
     starts = [event.data.call_id for event in events if isinstance(event.data, ToolCallStart)]
     ends = [event.data.call_id for event in events if isinstance(event.data, ToolCallEnd)]
-    assert sorted(starts) == sorted(ends)
+    assert sorted(starts) == sorted(ends), (starts, ends)
     assert len(set(ends)) == len(ends)

@@ -203,6 +203,7 @@ def _check_contents(contents: list[Json], model: str) -> None:
     waiting: list[Json] = []
     if contents[0].get("role") == "model":
         raise Violation("Please ensure that the conversation begins with a user turn")
+    before = ""
     for content in contents:
         parts = content.get("parts")
         if content.get("role") not in ("user", "model") or not parts:
@@ -217,6 +218,12 @@ def _check_contents(contents: list[Json], model: str) -> None:
                 )
             if any(not isinstance(answer.get("response"), dict) for answer in answers):
                 raise Violation("functionResponse.response must be an object")
+        if before == "model" and content["role"] == "model" and any("functionCall" in part for part in parts):
+            raise Violation(
+                "Please ensure that function call turn comes immediately after a user turn or after a function "
+                "response turn."
+            )
+        before = content["role"]
         for part in parts:
             _check_media(part)
         waiting = [part["functionCall"] for part in parts if "functionCall" in part]

@@ -1,0 +1,77 @@
+"""What the parity tests rest on can fail: a body that does not fit, a call without a result, an answer nobody took."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.parity.cell import SERVERS, cell
+from tests.support.loopback import LoopbackProvider, ToolCall
+from tests.support.sdk_bodies import faults_of
+
+pytestmark = pytest.mark.req("P8")
+TEXT = {"role": "user", "content": "hi"}
+PROBE = {"type": "function", "name": "f", "parameters": {"type": "object"}, "strict": None}
+# Each good, and with one field that the service's servers here do not look at, but its SDK knows nothing of.
+BODIES: dict[str, tuple[Any, Any]] = {
+    "openai": (
+        {"model": "m", "input": [TEXT], "tools": [PROBE]},
+        {"model": "m", "input": [{**TEXT, "name": "me"}], "tools": [PROBE]},
+    ),
+    "anthropic": (
+        {"model": "m", "max_tokens": 10, "messages": [TEXT]},
+        {"model": "m", "max_tokens": 10, "messages": [{**TEXT, "name": "me"}]},
+    ),
+    "gemini": (
+        {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]},
+        {"contents": [{"role": "user", "parts": [{"text": "hi", "weight": 1}]}]},
+    ),
+}
+PATHS = {"openai": "/responses", "anthropic": "/v1/messages", "gemini": "/v1beta/models/m:generateContent"}
+
+
+def post(server: LoopbackProvider, path: str, body: Any) -> None:
+    headers = {"x-api-key": "k", "authorization": "Bearer k", "x-goog-api-key": "k", "anthropic-version": "1"}
+    request = urllib.request.Request(server.base_url + path, json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        assert answer.status == 200
+
+
+@pytest.mark.parametrize("provider", SERVERS)
+@pytest.mark.parametrize("is_good", [True, False])
+def test_body_with_a_field_that_the_sdk_does_not_know_is_a_fault(provider: str, is_good: bool) -> None:
+    good, bad = BODIES[provider]
+    with SERVERS[provider](lambda _: "ok") as server:
+        post(server, PATHS[provider], good if is_good else bad)
+        assert (faults_of(server, provider) == []) is is_good
+
+
+async def test_cell_when_an_answer_is_left_over_then_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(AssertionError, match="more or less often"):
+        async with cell("anthropic", tmp_path, monkeypatch) as it:
+            it.answers("One.", "Two.")
+            await it.say("Hello?")
+
+
+async def test_cell_when_the_turn_ended_with_an_error_then_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(AssertionError, match="no more answers"):
+        async with cell("openai", tmp_path, monkeypatch) as it:
+            await it.say("Hello?")
+
+
+async def test_cell_when_a_call_has_no_result_then_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(AssertionError, match="call"):
+        async with cell("gemini", tmp_path, monkeypatch) as it:
+            it.answers([ToolCall("read_file", {"file_path": "a"})], "Done.")
+            await it.say("Hello?")
+            it.events = [event for event in it.events if event.kind != "tool_call_end"]
