@@ -17,6 +17,7 @@ from agent_ls.policy.decide import judge
 from agent_ls.policy.named_places import DENIED_FILES, DENIED_HOME_PLACES
 from agent_ls.policy.places import Places
 from agent_ls.policy.situation import Allow, Ask, Judgement, Refuse, Situation
+from agent_ls.profiles.native import NATIVE
 from agent_ls.store.layout import workspace_key
 from agent_ls.store.log import FILE_MODE, FOLDER_MODE
 from tests.docs.pages import code_words, read, section, table
@@ -41,6 +42,17 @@ def test_the_settings_of_the_page_and_their_defaults_are_those_of_the_code(
     defaults = model().model_dump(by_alias=True)
 
     assert {name: None if words == "none" else json.loads(words) for name, words in told.items()} == defaults
+
+
+@pytest.mark.req("P7")
+@pytest.mark.parametrize(("family", "column"), [("anthropic", 1), ("openai", 2), ("gemini", 3)])
+def test_the_native_names_of_the_page_are_those_of_the_code(family: str, column: int) -> None:
+    told = {row[0].strip("`"): code_words(row[column]) for row in table(PAGE, "ours")}
+    named = {
+        name: [native.name, *(word for pair in native.parameters.items() for word in pair)]
+        for name, native in NATIVE[family].items()
+    }
+    assert {name: list(words) for name, words in told.items() if words} == named
 
 
 def test_the_variables_of_the_page_are_those_that_are_read() -> None:
