@@ -302,8 +302,11 @@ def own_names() -> frozenset[str]:
     """Of all tools that come with agent-ls, by whatever name a model family knows them."""
     from agent_ls.profiles.create import create_profile
     from agent_ls.profiles.family import ProfileOptions
+    from agent_ls.profiles.native import NATIVE
 
     every = ProfileOptions(plan=True, ask_user=True, think=True, submit=True, subagents=True)
     families = (("anthropic", ""), ("openai", ""), ("gemini", ""), ("compatible", "any"))
     registries = [create_profile(name, model, options=every).registry for name, model in families]
-    return frozenset((SEARCH_HISTORY, *(name for registry in registries for name in registry.names())))
+    native = (tool.name for family in NATIVE.values() for tool in family.values())
+    named = (name for registry in registries for name in registry.names())
+    return frozenset((SEARCH_HISTORY, "web_fetch", "web_search", *native, *named))

@@ -48,8 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="WHAT",
-        help="allow this in this run besides: a tool of yours by its name, or commands by their first words "
-        "('npm test'); may be given several times",
+        help="allow this in this run besides: a tool of yours by its name, commands by their first words "
+        "('npm test'), or pages of a site (https://HOST); may be given several times",
     )
     parser.add_argument("--cd", type=Path, default=Path(), metavar="FOLDER", help="work in this folder")
     parser.add_argument("--resume", default="", metavar="ID", help="go on with a stored session")

@@ -1,7 +1,8 @@
 """Who answers approvals when there is no editor (PROTOCOL: headless is no mode but an answerer; 004 section 6.1).
 
 What only looks is free. Of all else passes what the mode lets pass, and what the user has listed for this run: a tool
-by its name, also one of category admin, or commands by their first words, which is never what all modes ask about.
+by its name, also one of category admin, commands by their first words, which is never what all modes ask about, or
+pages of a site.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from agent_ls.app.live_session import LiveSession
 from agent_ls.headless.terminal import Lines, ask
 from agent_ls.loop.approval import Answer
 from agent_ls.loop.events import ApprovalRequested, RuleOffer
+from agent_ls.policy.fetches import id_of_site
 from agent_ls.policy.rules import id_of_words, tool_id
 from agent_ls.policy.situation import Mode
 
@@ -40,11 +42,12 @@ def allow_listed(live: LiveSession, listed: Sequence[str]) -> None:
     """
     for text in listed:
         is_added = live.session.profile.registry.lookup(text) and text not in own_names()
-        rule_id = tool_id(text) if is_added else id_of_words(text)
+        is_address = text.startswith(("http://", "https://"))
+        rule_id = tool_id(text) if is_added else id_of_site(text) if is_address else id_of_words(text)
         if not rule_id:
             raise BadChoiceError(
-                f"--allow {text!r}: this names no tool and no command",
-                "name a tool of yours, or the first words of commands, such as 'npm test'",
+                f"--allow {text!r}: this names no tool, no command and no site",
+                "name a tool of yours, the first words of commands, such as 'npm test', or https://HOST",
             )
         live.desk.grants.add(RuleOffer(rule_id, f"--allow {text}", "session"), "session", "")
 

@@ -38,6 +38,15 @@ def judge_fetch(effect: FetchEffect, situation: Situation) -> Judgement:
     )
 
 
+def id_of_site(url: str) -> str:
+    """The rule for public pages of a whole address' host, "" when it names none."""
+    try:
+        parts, site = urlsplit(url), _site(url)
+    except ValueError:
+        return ""
+    return FETCH + site if parts.scheme in ("http", "https") and parts.hostname else ""
+
+
 def _site(url: str) -> str:
     """The host, with the port where it is not the usual one."""
     parts = urlsplit(url)

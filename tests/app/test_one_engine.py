@@ -23,7 +23,10 @@ from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.events import ApprovalRequested, ToolCallEnd
 from agent_ls.profiles.create import create_profile
 from agent_ls.profiles.family import ProfileOptions
+from agent_ls.profiles.native import native_tool
 from agent_ls.tools.base import Tool
+from agent_ls.tools.web_fetch import Page, web_fetch
+from agent_ls.tools.web_search import Found, web_search
 from tests.support.fake_provider import FakeProvider, text, tool_call
 from tests.support.sessions import bench
 
@@ -35,6 +38,19 @@ HARMLESS = (NoEffect, ReadEffect)
 # Arguments with which each tool would do the most that it can.
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "shell": {"command": "touch made"},
+    "Bash": {"command": "touch made"},
+    "shell_command": {"command": "touch made"},
+    "Write": {"file_path": "new.txt", "content": "mine\n"},
+    "Edit": {"file_path": "a.txt", "old_string": "one", "new_string": "ONE"},
+    "Read": {"file_path": "a.txt"},
+    "Grep": {"pattern": "one"},
+    "grep_files": {"pattern": "one"},
+    "Glob": {"pattern": "*"},
+    "web_fetch": {"url": "https://docs.example/"},
+    "WebFetch": {"url": "https://docs.example/"},
+    "web_search": {"query": "x"},
+    "WebSearch": {"query": "x"},
+    "google_web_search": {"query": "x"},
     "run_shell_command": {"command": "touch made"},
     "write_file": {"file_path": "new.txt", "content": "mine\n"},
     "edit_file": {"file_path": "a.txt", "old_string": "one", "new_string": "ONE"},
@@ -95,8 +111,25 @@ def every_tool(tmp_path: Path) -> dict[str, Tool[Any]]:
             lambda provider, name: create_profile(provider, name, options=every), loaded.tools, {}
         )
         registry = profiles(family, model).registry
-        found |= {name: tool for name in registry.names() if (tool := registry.lookup(name))}
+        tools = [tool for name in registry.names() if (tool := registry.lookup(name))]
+        tools += [web_fetch(Web()), web_search(Web())]
+        found |= {tool.name: tool for tool in (*tools, *(native_tool(tool, family) for tool in tools))}
     return found
+
+
+class Web:
+    """ADAPTER WebPages and WebSearches: whoever asks it anything has acted."""
+
+    def private_address(self, url: str) -> str:
+        return ""
+
+    async def fetch(self, url: str, private_address: str) -> Page:
+        DONE.append(url)
+        return Page(url, 200)
+
+    async def search(self, query: str) -> Found:
+        DONE.append(query)
+        return Found("found")
 
 
 class Refusing:
@@ -142,7 +175,7 @@ async def test_no_tool_of_any_family_acts_when_the_engine_says_no(tmp_path: Path
         assert asked[0].category == tool.category and asked[0].tool == name
         assert (end.is_error, end.error_kind) == (True, "permission_denied"), name
         assert content == b"one\n" and not DONE, name
-        if tool.category == "read" and name != "custom":
+        if tool.category == "read" and name != "custom" and tool.kind != "web_fetch":
             assert isinstance(asked[0].effect, HARMLESS), f"{name} says that it only looks"
         else:
             effect: Effect = asked[0].effect
@@ -150,17 +183,19 @@ async def test_no_tool_of_any_family_acts_when_the_engine_says_no(tmp_path: Path
 
 
 # Who may call what changes the world. Whoever is new here has to say why the engine was asked before.
-ACTING = {"commit", "exec_command", "start_process", "write_process", "kill_process"}
+ACTING = {"commit", "exec_command", "start_process", "write_process", "kill_process", "fetch"}
 KNOWN_CALLERS = {
     "tools/planned.py": "the tools' own commit: run() of a prepared WriteEffect",
     "tools/shell.py": "run() of a prepared CommandEffect",
     "tools/cli_tool.py": "run() of a prepared CallEffect",
     "tools/processes.py": "run() of a prepared ProcessEffect",
+    "tools/web_fetch.py": "run() of a prepared FetchEffect",
     "profiles/git_snapshot.py": "git, asked for facts; hooks and filters of the repository off",
     "loop/terminals.py": "what a person ends",
     "app/reviewed_environment.py": "what a command changed, carried into an open document; hunks that a person kept",
     "app/verdicts.py": "what a person undoes",
     "app/rolling_back.py": "what a person takes back",
+    "testing/environment.py": "the suite that somebody's own environment is held against",
     "headless/apply_patch.py": "`agent-ls apply-patch`: the user's own command",
 }
 

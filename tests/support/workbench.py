@@ -22,6 +22,7 @@ from agent_ls.loop import event_codec
 from agent_ls.loop.approval import Answer
 from agent_ls.loop.events import ApprovalRequested, Envelope, RecordedEvent
 from agent_ls.policy.situation import Mode
+from agent_ls.tools.web_fetch import WebPages
 from tests.support.fake_provider import FakeProvider, Piece
 
 DEADLINE_S = 30
@@ -131,6 +132,7 @@ async def running(
     state: Path | None = None,
     model: ProviderAdapter | None = None,
     trusting: Trusting = "asked",
+    pages: WebPages | None = None,
 ) -> AsyncIterator[Bench]:
     """Leaving it ends the workbench, as the end of the process does. `model` stands in for one with the script."""
     folder = tmp_path / "project"
@@ -144,6 +146,7 @@ async def running(
         editor_host=host,
         adapters={PROVIDER: model},
         trusting=trusting,
+        pages=pages,
     )
     async with anyio.create_task_group() as group:
         await group.start(workbench.run)

@@ -230,15 +230,15 @@ class RecordingPages:
     """Writes down what the web gave."""
 
     def __init__(self, inner: WebPages, tape: Tape) -> None:
-        self._inner = inner
+        self.inner = inner
         self._tape = tape
 
     def private_address(self, url: str) -> str:
-        return self._noted("private_address", (url,), self._inner.private_address(url))
+        return self._noted("private_address", (url,), self.inner.private_address(url))
 
     async def fetch(self, url: str, private_address: str) -> Page:
         try:
-            page = await self._inner.fetch(url, private_address)
+            page = await self.inner.fetch(url, private_address)
         except EnvError as error:
             self._noted("fetch", (url, private_address), error)
             raise

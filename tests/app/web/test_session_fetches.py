@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from agent_ls.app.errors import BadChoiceError
 from agent_ls.app.recording.replay import read_recording, replay
 from agent_ls.app.settings import Settings
+from agent_ls.headless.answerer import allow_listed
 from agent_ls.loop.approval import Answer
 from agent_ls.loop.events import ApprovalRequested, ToolCallEnd
+from agent_ls.tools.web_fetch import Page as Fetched
 from tests.support.fake_provider import FakeProvider, text, tool_call
 from tests.support.web_server import Answer as Page, web_server
 from tests.support.workbench import Bench, allow, deny, running
@@ -101,3 +104,38 @@ async def test_model_of_a_session_that_is_given_another_keeps_the_tools_of_the_w
         names = [[tool.name for tool in request.tools] for request in bench.model.requests]
         assert names[0] == names[1] and "web_fetch" in names[1]
     assert isinstance(bench.model, FakeProvider)
+
+
+@pytest.mark.parametrize("listed", [[], ["https://docs.example/"]])
+async def test_pages_of_a_headless_run_are_fetched_only_of_the_sites_that_it_lists(
+    tmp_path: Path, listed: list[str]
+) -> None:
+    web = Web()
+    script = [fetch("https://docs.example/a"), fetch("https://other.example/"), text("Done.")]
+    async with running(tmp_path, script, settings=FETCHING, pages=web) as bench:
+        talk = await bench.talk("full", answers=deny)
+        allow_listed(talk.live, listed)
+        await talk.say("fetch them")
+    assert web.asked == (["https://docs.example/a"] if listed else [])
+
+
+@pytest.mark.parametrize("wrong", ["https://", "http://[x/"])
+async def test_site_that_is_none_is_not_listed(tmp_path: Path, wrong: str) -> None:
+    async with running(tmp_path, settings=FETCHING) as bench:
+        talk = await bench.talk()
+        with pytest.raises(BadChoiceError, match="no site"):
+            allow_listed(talk.live, [wrong])
+
+
+class Web:
+    """ADAPTER WebPages: a page for every address."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def private_address(self, url: str) -> str:
+        return ""
+
+    async def fetch(self, url: str, private_address: str) -> Fetched:
+        self.asked.append(url)
+        return Fetched(url, 200, "text/plain", "Hello")
