@@ -224,7 +224,7 @@ def test_exec_when_interrupted_then_ends_what_the_command_started_and_can_be_res
 @pytest.mark.req("H2", "L16")
 def test_exec_when_interrupted_while_the_model_streams_then_keeps_the_partial_text(project: Path) -> None:
     gate = Gate()
-    with AnthropicServer([[Text("Half a thought", gate, " and more")]]) as server:
+    with AnthropicServer([[Text("Half a thought:", gate, " and more")]]) as server:
         environ = environment(project.parent / "home", **provider_variables(server))
         process = start("exec", "think", cwd=project, environ=environ)
         assert gate.reached.wait(60)
