@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from agent_ls.environments.editor_host import OpenDocument
+from agent_ls.environments.terminal_host import NewTerminal
 from agent_ls.server.client_requests import ClientRequests
 from agent_ls.server.errors import NothingPendingError
 from agent_ls.server.hello import ClientAbilities
@@ -48,6 +49,31 @@ async def test_a_client_that_does_not_listen_is_asked_nothing(
     wire = Wire(client, session_id)
     await wire.requests.save([DOCUMENT])
     assert wire.sent == []
+
+
+@pytest.mark.req("H5")
+async def test_a_terminal_is_asked_of_a_client_that_has_some_and_its_error_is_a_no() -> None:
+    terminal = NewTerminal("t1", ("python", "start.py"), "/work", "agent-ls")
+    assert not Wire().requests.has_terminals
+    wire = Wire(ClientAbilities(events=True, terminal=True))
+    assert wire.requests.has_terminals
+    opened: list[bool] = []
+    data: dict[str, Any] = {}
+
+    async def ask() -> None:
+        opened.append(await wire.requests.open_terminal(terminal))
+
+    for result, error in (({}, None), (None, "no room")):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask)
+            await anyio.lowlevel.checkpoint()
+            data = wire.sent[-1]["data"]
+            wire.requests.answer(data["requestId"], result, error)
+    assert opened == [True, False]
+    assert (data["what"], data["params"]) == (
+        "terminalOpen",
+        {"terminalId": "t1", "argv": ["python", "start.py"], "cwd": "/work", "title": "agent-ls"},
+    )
 
 
 async def test_a_save_names_versions_and_ends_with_the_one_answer() -> None:

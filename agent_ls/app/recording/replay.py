@@ -57,8 +57,10 @@ _VOLATILE = frozenset(
 )  # fmt: skip
 _TRUSTING: Mapping[object, Trusting] = {"unknown": "asked", "restricted": "restricted"}
 _SKIPPED = frozenset(
-    # Of messages it is compared when they were taken in, not when they were sent.
+    # Of messages it is compared when they were taken in, not when they were sent; whether a command waited for its user
+    # is between those two.
     ("title", "session_end", "state", "retry", "hunk_state", "queue", "steering_queued", "steering_removed")
+    + ("terminal_waiting",)
 )
 
 
