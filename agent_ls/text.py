@@ -177,6 +177,58 @@ def without_escapes(text: str) -> str:
     return _ESCAPES.sub("", text) if "\x1b" in text else text
 
 
+_OTHER_SCREEN = re.compile(r"\x1b\[\?(?:1049|1047|47)h.*?(?:\x1b\[\?(?:1049|1047|47)l|\Z)", re.DOTALL)
+_REWRITTEN = re.compile(r"\r(?!\r*\Z)|\x08|\x1b\[[0-9;]*[GKCD]")
+_PRINTED = re.compile(rf"(?P<text>[^\r\x08\x1b]+)|\x1b\[(?P<n>[0-9]*)(?P<move>[GKCD])|{_ESCAPES.pattern}|.")
+
+
+def as_printed(text: str) -> str:
+    """What is left to read of a program's output: its last word where it wrote over a line, as progress bars do.
+
+    What a program showed on the terminal's other screen (an editor, a pager) is gone when it ends, and gone here.
+    """
+    if "\x1b" in text:
+        text = _OTHER_SCREEN.sub("", text)
+    if "\r" not in text and "\x08" not in text and "\x1b" not in text:
+        return text
+    return "\n".join(_last_state(line) for line in text.split("\n"))
+
+
+def _last_state(line: str) -> str:
+    if not _REWRITTEN.search(line):
+        return without_escapes(line)
+    body = line.rstrip("\r")
+    cells: list[str] = []
+    at = 0
+    for found in _PRINTED.finditer(body):
+        run, move, count = found["text"], found["move"], int(found["n"] or 0)
+        if run:
+            cells += " " * (at - len(cells))
+            cells[at : at + len(run)] = run
+            at += len(run)
+        elif move == "K":
+            cells[slice(at, None) if count == 0 else slice(0, None)] = []
+        elif move or found[0] in "\r\x08":
+            at = _moved(at, move, count, found[0])
+    return "".join(cells) + line[len(body) :]
+
+
+def _moved(at: int, move: str | None, count: int, control: str) -> int:
+    match move:
+        case "G":
+            return min(max(count - 1, 0), MAX_COLUMN)
+        case "C":
+            return min(at + max(count, 1), MAX_COLUMN)
+        case "D":
+            return max(at - max(count, 1), 0)
+        case _:
+            return 0 if control == "\r" else max(at - 1, 0)
+
+
+MAX_COLUMN = 10_000
+"""No terminal is wider; a program that says otherwise costs no memory."""
+
+
 def numbered(lines: list[str], first: int) -> str:
     """Lines as read_file shows them: `  12 | text`, the number right-aligned (000 section 3.3).
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, strategies as st
 
-from agent_ls.text import TextLines, decode, encode, line_count, split_lines
+from agent_ls.text import TextLines, as_printed, decode, encode, line_count, split_lines
 
 TEXTS = st.text(st.sampled_from("ab\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\u2028\u2029\U0001f600"), max_size=20)
 LF_TEXTS = st.text(st.sampled_from("ab\n\n\x0c\u2028"), max_size=20)
@@ -59,3 +59,32 @@ def test_bytes_that_are_no_text_are_noticed_and_kept(data: bytes, is_valid: bool
     decoded = decode(data)
     assert decoded.is_valid is is_valid
     assert encode(decoded) == data
+
+
+@pytest.mark.req("T5")
+@pytest.mark.parametrize(
+    ("printed", "left"),
+    [
+        ("plain\ntext\n", "plain\ntext\n"),
+        ("\x1b[1;31mred\x1b[0m and \x1b]0;title\x07blue\n", "red and blue\n"),
+        ("10%\r20%\r30%\rdone\n", "done\n"),
+        ("loading...\rok\n", "okading...\n"),
+        ("loading...\r\x1b[Kok\n", "ok\n"),
+        ("loading...\x1b[2K\x1b[1Gok\n", "ok\n"),
+        ("ab\x08\x08x\n", "xb\n"),
+        ("a\x1b[3Cb\x1b[2DX\n", "a  Xb\n"),
+        ("of windows\r\nas it is\r\n", "of windows\r\nas it is\r\n"),
+        ("old\rnew\r\n", "new\r\n"),
+        ("before\x1b[?1049hfull\nscreen\x1b[?1049lafter\n", "beforeafter\n"),
+        ("before\x1b[?1049hnever left", "before"),
+        ("\x1b[999999999C!\n", f"{' ' * 10_000}!\n"),
+        ("cut \x1b[", "cut \x1b["),
+        ("", ""),
+    ],
+)
+def test_what_a_program_wrote_over_is_left_out_and_all_else_stays(printed: str, left: str) -> None:
+    assert as_printed(printed) == left
+
+
+def test_one_line_of_a_million_states_is_read_in_one_go() -> None:
+    assert as_printed("".join(f"{n}%\r" for n in range(100_000)) + "done     \n") == "done     \n"

@@ -39,7 +39,7 @@ from agent_ls.loop.summaries import INPUT_CHARS, call_summary, one_line, output_
 from agent_ls.loop.terminals import Terminals
 from agent_ls.loop.truncation import truncate_tool_output
 from agent_ls.profiles.base import ProviderProfile
-from agent_ls.text import without_escapes
+from agent_ls.text import as_printed
 from agent_ls.tools.base import (
     Arguments,
     Prepared,
@@ -362,8 +362,10 @@ class Dispatcher:
         known = self._secrets()
         output = replace(output, text=redacted(output.text, known), summary=redacted(output.summary, known))
         shown, ref = self._for_event(call.event_id, output.text)
-        # What a terminal would have coloured is noise to a model; the event keeps it (PROTOCOL, Terminal).
-        text = without_escapes(output.text) if tool and tool.category == "admin" else output.text
+        # What a terminal colours or writes over is noise to a model; the event keeps it (PROTOCOL, Terminal).
+        is_printed = output.exit_code is not None or (tool and tool.category == "admin")
+        # Taken out again: what stood between the pieces of a key may be gone now.
+        text = redacted(as_printed(output.text), known) if is_printed else output.text
         content = truncate_tool_output(text, tool.kind if tool else name, config)
         result = ToolResultPart(call.part.id, name, content, output.is_error, output.images)
         if not call.is_alone and (content != shown or output.images):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,7 @@ class Terminals:
 
 @asynccontextmanager
 async def commanding(
-    tmp_path: Path, script: Sequence[Any], *, refuses: bool = False, **settings: Any
+    tmp_path: Path, script: Sequence[Any] | Callable[[Any], Any], *, refuses: bool = False, **settings: Any
 ) -> AsyncIterator[tuple[Served, str, Terminals]]:
     project = tmp_path / "project"
     project.mkdir()
@@ -122,6 +122,24 @@ async def test_the_token_of_a_terminal_is_in_no_event_and_no_log(tmp_path: Path)
 
     assert not any(place in text for text in recorded)
     assert not any(place.encode() in data for data in files)
+
+
+@pytest.mark.req("R6", "T5")
+async def test_the_model_reads_what_is_left_on_a_terminal_and_no_key_that_was_in_pieces(
+    tmp_path: Path,
+) -> None:
+    command = "printf '10%%\\r20%%\\rsk-test-\\033[0mloopback\\n'"
+    told: list[Any] = []
+
+    def script(body: Any) -> Any:
+        told.append(body["messages"][-1]["content"])
+        return shell(command) if len(told) == 1 else "Done."
+
+    async with commanding(tmp_path, script) as (found, _, _terminals):
+        await found.client.event("processing_end", reason="completed")
+
+    assert "10%" not in str(told[1]) and "Exit code: 0" in str(told[1])
+    assert "sk-test-loopback" not in str(told[1])
 
 
 async def test_a_client_that_opens_no_terminal_gets_its_output_all_the_same(tmp_path: Path) -> None:
