@@ -59,8 +59,7 @@ _TRUSTING: Mapping[object, Trusting] = {"unknown": "asked", "restricted": "restr
 _SKIPPED = frozenset(
     # Of messages it is compared when they were taken in, not when they were sent; whether a command waited for its user
     # is between those two.
-    ("title", "session_end", "state", "retry", "hunk_state", "queue", "steering_queued", "steering_removed")
-    + ("terminal_waiting",)
+    "title session_end state retry hunk_state queue steering_queued steering_removed terminal_waiting".split()
 )
 
 
