@@ -87,3 +87,6 @@ def test_awkward_programs_run_in_the_editors_terminals(nvim: Nvim, provider: Ant
         "return vim.tbl_filter(function(b) return vim.bo[b].buftype == 'terminal' end, vim.api.nvim_list_bufs())"
     )
     assert len(terminals) == 1, "one terminal for all that runs one after the other"
+
+    nvim.keys("q")
+    nvim.quit()  # which it would not, while a job runs in a terminal

@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -265,6 +266,13 @@ class Nvim:
         path = self.home / "state/nvim/lsp.log"
         return path.read_text(errors="replace")[-4000:] if path.exists() else ""
 
+    def quit(self) -> None:
+        """As a user leaves it, with nothing forced; it ends, or raises pynvim.NvimError with its reason not to."""
+        with suppress(OSError, EOFError):  # the answer may never come: the connection closes
+            self.nvim.command("qall")
+        self._process.wait(DEADLINE_S)
+        self._tidy()
+
     def close(self) -> None:
         if self._process.returncode is not None:
             return
@@ -280,6 +288,9 @@ class Nvim:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._tidy()
+
+    def _tidy(self) -> None:
         # pynvim closes its loop before the transport has closed its socket: give it that turn of the loop.
         self.nvim._session.loop._transport.close()
         self.nvim.loop.call_soon(self.nvim.loop.stop)

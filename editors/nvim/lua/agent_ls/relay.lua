@@ -7,7 +7,6 @@ local HEIGHT = 14
 
 ---@class agent_ls.HostTerminal
 ---@field bufnr integer
----@field calls string[] whose commands ran there, the newest last
 
 ---What a program needs to start at all. The rest of this editor's environment, keys included, is not its business.
 local KEPT = { "PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH" }
@@ -58,6 +57,19 @@ local function environment()
   return env
 end
 
+---Its program has ended, with the session or the server. What nobody looks at is not kept.
+---@param bufnr integer
+local function gone(bufnr)
+  for id, terminal in pairs(terminals) do
+    if terminal.bufnr == bufnr then
+      terminals[id] = nil
+    end
+  end
+  if api.nvim_buf_is_valid(bufnr) and #vim.fn.win_findbuf(bufnr) == 0 then
+    api.nvim_buf_delete(bufnr, { force = true })
+  end
+end
+
 ---@param bufnr integer
 ---@param params {argv: string[], cwd: string}
 ---@return integer job
@@ -81,7 +93,13 @@ local function start_hidden(bufnr, params)
     win,
     function()
       local env = environment()
-      return vim.fn.jobstart(params.argv, { term = true, cwd = params.cwd, clear_env = true, env = env })
+      return vim.fn.jobstart(params.argv, {
+        term = true,
+        cwd = params.cwd,
+        clear_env = true,
+        env = env,
+        on_exit = vim.schedule_wrap(function() gone(bufnr) end),
+      })
     end
   )
   api.nvim_win_close(win, true)
@@ -104,17 +122,13 @@ function M.open(params)
   end
   count = count + 1
   pcall(api.nvim_buf_set_name, bufnr, ("agent-ls://commands/%d"):format(count))
-  terminals[params.terminalId] = { bufnr = bufnr, calls = {} }
+  terminals[params.terminalId] = { bufnr = bufnr }
   return vim.empty_dict()
 end
 
 ---@param params {terminalId: string, callId: string}
 function M.runs(params)
-  local terminal = terminals[params.terminalId]
-  if terminal then
-    table.insert(terminal.calls, params.callId)
-    by_call[params.callId] = params.terminalId
-  end
+  by_call[params.callId] = params.terminalId
   return vim.empty_dict()
 end
 
