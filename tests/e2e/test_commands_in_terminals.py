@@ -231,3 +231,21 @@ async def test_a_server_that_is_killed_leaves_no_relay_and_no_command_behind(tmp
 
         assert shown.process.wait(LIMIT_SECONDS) == 0
         await eventually(lambda: not processes_with(token))
+
+
+@pytest.mark.req("X4")
+async def test_a_confined_command_asks_in_its_terminal_as_any_other(tmp_path: Path) -> None:
+    settings = {"sandbox": {"enabled": True}}
+    async with commanding(tmp_path, [shell(f"{ASKS}; stty size"), "Done."], **settings) as (
+        found,
+        _,
+        terminals,
+    ):
+        waits = (await found.client.event("terminal_waiting", waiting=True))["data"]
+        await eventually(lambda: waits["callId"] in terminals.calls)
+        shown = terminals.of(waits["callId"])
+        await shown.until(f"$ {ASKS}; stty size")
+        shown.type("yes\r")
+        ended = (await found.client.event("tool_call_end"))["data"]
+
+        assert ended["output"].startswith("Go on? yes\n[yes]\n24 80\n")
