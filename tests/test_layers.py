@@ -29,12 +29,13 @@ ALLOWED: dict[str, set[str]] = {
     "environments.search": ENV_TYPES | {"text"},
     "environments.terminal_host": set(),
     "environments.walls": set(),
+    "environments.opened": set(),
     "environments.local": ENV_TYPES
-    | {"environments.local", "environments.search", "environments.terminal_host", "environments.walls",
-       "relay.frames", "text"},
+    | {"environments.local", "environments.opened", "environments.search", "environments.terminal_host",
+       "environments.walls", "relay.frames", "text"},
     "relay": {"relay"},
     "environments.memory": ENV_TYPES | {"environments.search", "text"},
-    "environments.wrappers": ENV_TYPES | {"environments.wrappers", "text"},
+    "environments.wrappers": ENV_TYPES | {"environments.opened", "environments.wrappers", "text"},
     "environments.editor": ENV_TYPES
     | {"environments.editor_host", "environments.search", "environments.wrappers", "patch", "text"},
     "tools": ENV_TYPES | LLM_TYPES | {"tools", "patch", "text", "environments.search"},

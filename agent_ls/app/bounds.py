@@ -10,6 +10,7 @@ import glob
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from agent_ls.app.ignore_file import IgnoreFile
 from agent_ls.environments.effects import CallEffect, CommandEffect, Effect, ReadEffect, WriteEffect
 from agent_ls.environments.errors import (
     AccessDeniedError,
+    EnvError,
     OutsideBoundsError,
     PathNotFoundError,
     SecretFileError,
@@ -51,21 +53,46 @@ class PathBounds:
         if isinstance(effect, WriteEffect):
             self._landings[call_id] = resolved
 
-    def demand_readable(self, path: str) -> None:
+    def demand_readable(self, path: str) -> str:
         real = os.path.realpath(path)
         if self.places.is_denied(path) or self.places.is_denied(real):
             raise AccessDeniedError(path, "it holds credentials; agent-ls never reads it")
         if self.places.is_ignored(path) or self.places.is_ignored(real):
             raise AccessDeniedError(path, f"blocked by policy: {IGNORE_FILE} names it")
         if real in self._readable:
-            return
+            return real
         if self.places.is_inside(real):
             if self.places.is_secret(path) or self.places.is_secret(real):
                 raise SecretFileError(path, real)
-            return
+            return real
         if not os.path.lexists(real):
             raise PathNotFoundError(path)  # nothing is given away, and a new file may still be asked for
         raise OutsideBoundsError(path, real)
+
+    def demand_opened(self, path: str, real: str, facts: os.stat_result) -> None:
+        if facts.st_nlink > 1 and stat.S_ISREG(facts.st_mode) and self._is_credential(facts):
+            raise AccessDeniedError(path, "it is another name of a file that holds credentials")
+        try:
+            self.demand_readable(real or path)
+        except EnvError as error:
+            raise AccessDeniedError(path, f"it led elsewhere when it was opened: {error}") from error
+
+    def _is_credential(self, facts: os.stat_result) -> bool:
+        """Whether it is one of the files of the places of credentials, by whatever name."""
+        for place in self.places.denied_places():
+            for path in (place, *_names_in(place)):
+                with suppress(OSError):
+                    if os.path.samestat(os.stat(path), facts):
+                        return True
+        return False
+
+    def demand_landing(self, real: str, call_id: str) -> None:
+        judged = self._landings.get(call_id, {}).values()
+        if real in judged or any(real == os.path.dirname(place) for place in judged):
+            return
+        # What is deleted may be a link, which was judged by where it leads as well.
+        if not self.places.is_inside(real) or self.places.is_denied(real) or self.places.is_ignored(real):
+            raise AccessDeniedError(real, "the change led elsewhere when it was made")
 
     def demand_writable(self, path: str, call_id: str) -> None:
         judged = self._landings.get(call_id, {}).get(path)
@@ -82,6 +109,15 @@ def places_of(root: str) -> Places:
     # Models write paths below the folder as it was opened; that may be a link.
     roots = tuple(dict.fromkeys((os.path.realpath(given), given)))
     return Places(roots, os.path.realpath(os.path.expanduser("~")), IgnoreFile(roots))
+
+
+MAX_CREDENTIALS = 500  # of one folder: more are not looked through
+
+
+def _names_in(folder: str) -> list[str]:
+    with suppress(OSError):
+        return [os.path.join(folder, name) for name in os.listdir(folder)[:MAX_CREDENTIALS]]
+    return []
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,9 +67,12 @@ class Places:
         name = folded(ospath.basename(path))
         return name not in HARMLESS_FILES and any(fnmatchcase(name, pattern) for pattern in SECRET_FILES)
 
+    def denied_places(self) -> Sequence[str]:
+        """Files and folders of credentials, whether they are there or not."""
+        return (*DENIED_FILES, *(ospath.join(self.home, name) for name in DENIED_HOME_PLACES))
+
     def _denied(self) -> list[str]:
-        places = (*DENIED_FILES, *(ospath.join(self.home, name) for name in DENIED_HOME_PLACES))
-        return [folded(place) for place in places]
+        return [folded(place) for place in self.denied_places()]
 
 
 def _below(path: str, folder: str) -> bool:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from agent_ls.environments.effects import PlannedWrite, ReadEffect, WriteEffect
 from agent_ls.environments.errors import AccessDeniedError, OutsideBoundsError, PathNotFoundError
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
+from tests.support.sandboxes import needs_bubblewrap
 
 pytestmark = pytest.mark.req("X6")
 
@@ -192,3 +195,104 @@ async def test_root_that_is_opened_by_a_link_counts_by_both_names(tmp_path: Path
     places = places_of(str(link))
     assert places.is_inside(str(link / "a.txt")) and places.is_inside(str(made.root / "a.txt"))
     assert not places.is_inside(str(tmp_path / "work-2"))
+
+
+# -- between the look and the use
+
+
+class Swapping(PathBounds):
+    """Right after each look, somebody puts a link to the outside in place of the folder `sub`."""
+
+    def __init__(self, guarded: Guarded) -> None:
+        super().__init__(guarded.bounds.places)
+        self._guarded = guarded
+
+    def demand_readable(self, path: str) -> str:
+        real = super().demand_readable(path)
+        self.swap()
+        return real
+
+    def demand_writable(self, path: str, call_id: str) -> None:
+        super().demand_writable(path, call_id)
+        self.swap()
+
+    def swap(self) -> None:
+        sub = self._guarded.root / "sub"
+        if not sub.is_symlink():
+            sub.rename(self._guarded.root / "moved")
+            sub.symlink_to(self._guarded.outside)
+
+
+@pytest.fixture
+async def swapped(guarded: Guarded) -> Guarded:
+    (guarded.root / "sub").mkdir()
+    (guarded.root / "sub" / "secret.txt").write_text("harmless\n")
+    guarded.bounds = Swapping(guarded)
+    guarded.environment = BoundedEnvironment(LocalEnvironment(str(guarded.root)), guarded.bounds)
+    return guarded
+
+
+async def test_folder_that_becomes_a_link_after_the_look_is_not_read(swapped: Guarded) -> None:
+    with pytest.raises(AccessDeniedError, match="led elsewhere"):
+        await swapped.environment.read_bytes("sub/secret.txt")
+
+
+async def test_folder_that_becomes_a_link_after_the_look_is_not_listed(swapped: Guarded) -> None:
+    with pytest.raises(AccessDeniedError, match="led elsewhere"):
+        await swapped.environment.list_directory("sub")
+
+
+async def test_folder_that_becomes_a_link_after_the_look_is_not_searched(swapped: Guarded) -> None:
+    found = await swapped.environment.grep("secret|harmless", "sub", GrepOptions())
+    assert found.lines == ()
+
+
+@pytest.mark.parametrize("base", ["secret\n", None], ids=["changed", "made"])
+async def test_folder_that_becomes_a_link_after_the_look_is_not_written(
+    swapped: Guarded, base: str | None
+) -> None:
+    name = "sub/secret.txt" if base else "sub/new.txt"
+    swapped.allow_write(name)
+    with pytest.raises(AccessDeniedError, match="led elsewhere"):
+        await swapped.write(name, "x", base)
+    assert [path.name for path in swapped.outside.iterdir()] == ["secret.txt"]
+    assert (swapped.outside / "secret.txt").read_text() == "secret\n"
+
+
+# -- other names, other disks
+
+
+async def test_another_name_of_a_file_of_credentials_is_not_read(guarded: Guarded) -> None:
+    (guarded.root / "hard").hardlink_to(guarded.keys / "id")
+    (guarded.root / "twin").hardlink_to(guarded.root / "a.txt")
+    with pytest.raises(AccessDeniedError, match="another name"):
+        await guarded.environment.read_bytes("hard")
+    assert await guarded.environment.read_bytes("twin") == b"mine\n"
+
+
+@needs_bubblewrap
+def test_what_is_mounted_below_the_root_counts_as_inside(tmp_path: Path) -> None:
+    """Who mounts it there is the owner of the machine, not the model."""
+    root, outside = tmp_path / "work", tmp_path / "outside"
+    (root / "mounted").mkdir(parents=True)
+    outside.mkdir()
+    (outside / "data.txt").write_text("data\n")
+    mount = ["bwrap", "--dev-bind", "/", "/", "--bind", str(outside), str(root / "mounted")]
+    done = subprocess.run(
+        [*mount, sys.executable, "-c", READ_MOUNTED, str(root)], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == "data\n", done.stderr
+
+
+READ_MOUNTED = """
+import sys, anyio
+from agent_ls.app.bounds import PathBounds, places_of
+from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.wrappers.bounded import BoundedEnvironment
+
+async def main(root):
+    place = BoundedEnvironment(LocalEnvironment(root), PathBounds(places_of(root)))
+    print((await place.read_bytes("mounted/data.txt")).decode(), end="")
+
+anyio.run(main, sys.argv[1])
+"""

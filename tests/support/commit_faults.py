@@ -17,12 +17,14 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from agent_ls.environments.base import FileWrite
-from agent_ls.environments.errors import EnvError
+from agent_ls.environments.errors import AccessDeniedError, EnvError
 from agent_ls.environments.local.commit import DeletedModes, commit
+from agent_ls.environments.opened import checking
 
 Tree = dict[str, tuple[object, ...]]
 
@@ -83,7 +85,9 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
     fault = _fault
     if fault is None or not fault.is_on or event not in EVENTS:
         return
-    if not any(isinstance(it, str) and it.startswith(fault.folder) for it in arguments):
+    # By the second a folder is named that is held open.
+    mine = (fault.folder, "/proc/self/fd/")
+    if not any(isinstance(it, str) and it.startswith(mine) for it in arguments):
         return
     fault.seen += 1
     if fault.seen == fault.at + 1:
@@ -165,6 +169,51 @@ def runs() -> Iterator[dict[str, Any]]:
                 at += 1
 
 
+INNER = (
+    FileWrite("sub/changed.txt", b"new\n", b"old\n"),
+    FileWrite("sub/twin.txt", b"new\n", b"old\n"),
+    FileWrite("sub/made.txt", b"made\n", None),
+    FileWrite("sub/gone.txt", None, b"old\n"),
+)
+
+
+def folder_runs() -> Iterator[dict[str, Any]]:
+    """At each operation of a commit in a folder that folder becomes a link to another one, which holds the same."""
+    global _fault
+    sys.addaudithook(_hook)
+    with tempfile.TemporaryDirectory() as name:
+        at, is_over = 0, False
+        while not is_over:
+            top = Path(name) / str(at)
+            folder, outside = top / "tree", top / "outside"
+            for place in (folder / "sub", outside):
+                place.mkdir(parents=True)
+                for file in ("changed.txt", "twin.txt", "gone.txt"):
+                    (place / file).write_bytes(b"old\n")
+                os.link(place / "twin.txt", place / "brother.txt")
+            before = tree(outside)
+
+            def swap(folder: Path = folder, outside: Path = outside) -> None:
+                (folder / "sub").rename(folder / "moved")
+                (folder / "sub").symlink_to(outside)
+
+            _fault = Fault(str(folder), at, swap)
+            error = ""
+            try:
+                with checking(partial(_demand_below, str(folder))):
+                    commit(INNER, lambda path, folder=folder: str(folder / path), DeletedModes())  # type: ignore[misc]
+            except EnvError as raised:
+                error = str(raised)
+            is_over, _fault = _fault.is_on, None
+            yield {"at": at, "happened": not is_over, "error": error, "outside": tree(outside) == before}
+            at += 1
+
+
+def _demand_below(folder: str, real: str, facts: os.stat_result) -> None:
+    if not real.startswith(folder):
+        raise AccessDeniedError(real, "it lies outside")
+
+
 def _both_ends(top: Path) -> tuple[Tree, Tree]:
     folder = top / "tree"
     folder.mkdir()
@@ -198,5 +247,5 @@ def _touched(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    for run in runs():
+    for run in folder_runs() if "folders" in sys.argv else runs():
         sys.stdout.write(f"{json.dumps(run)}\n")

@@ -12,7 +12,7 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -41,6 +41,7 @@ from agent_ls.environments.local.steps import (
     unlink_own,
     write_new,
 )
+from agent_ls.environments.opened import demand_opened, real_path
 
 _UNLIMITED_BYTES = 1 << 62
 
@@ -207,8 +208,14 @@ class _Transaction:
         self._undo: list[tuple[str, Callable[[], object]]] = []
         self._staged: dict[str, str] = {}
         self._set_aside: list[tuple[_Target, str]] = []
+        self._held: dict[str, str] = {}
+        self._open = ExitStack()
 
     def run(self, targets: Sequence[_Target]) -> None:
+        with self._open:
+            self._run(targets)
+
+    def _run(self, targets: Sequence[_Target]) -> None:
         writes = [target for target in targets if not target.is_deletion]
         for step, some in (
             (self._stage, writes),
@@ -219,8 +226,27 @@ class _Transaction:
                 self._try(step, target)
         for target, aside in self._set_aside:
             self._try(partial(_remove, aside), target)  # brought back, where even that fails
-        for folder in {os.path.dirname(target.real) for target in targets}:
+        for folder in {os.path.dirname(self._at(target)) for target in targets}:
             sync_folder(folder)
+
+    def _at(self, target: _Target) -> str:
+        """The file by a name that leads where it was looked at, whatever becomes of the folders around it meanwhile."""
+        folder, name = os.path.split(target.real)
+        if folder not in self._held:
+            self._held[folder] = self._hold(folder, target.write.path)
+        return os.path.join(self._held[folder], name)
+
+    def _hold(self, folder: str, asked: str) -> str:
+        """The folder held open, and its name by that; its own name where the system has no such names."""
+        if not hasattr(os, "O_DIRECTORY"):
+            return folder
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        self._open.callback(os.close, descriptor)
+        real = real_path(descriptor)
+        if real and real != folder:
+            raise StaleFileError(asked, "its folder has become another")
+        demand_opened(descriptor, os.fstat(descriptor))
+        return f"/proc/self/fd/{descriptor}" if real else folder
 
     def _try(self, step: Callable[[_Target], None], target: _Target) -> None:
         try:
@@ -246,9 +272,10 @@ class _Transaction:
         self._make_folders(os.path.dirname(target.real))
         if target.is_in_place:
             return
-        temporary = self._staged[target.real] = name_beside(target.real)
-        self._undo.append((temporary, partial(unlink_if_there, temporary)))
-        write_new(temporary, _content(target), target.mode, target.real if target.facts else None)
+        at = self._at(target)
+        temporary = self._staged[target.real] = name_beside(at)
+        self._undo.append((name_beside(target.real), partial(unlink_if_there, temporary)))
+        write_new(temporary, _content(target), target.mode, at if target.facts else None)
 
     def _make_folders(self, folder: str) -> None:
         missing: list[str] = []
@@ -268,26 +295,27 @@ class _Transaction:
         if target.facts is None:
             self._name_new(self._staged[target.real], target)
         elif target.is_in_place:
-            with opened_in_place(target.real, before, target.write.path) as file:
-                undo = partial(restore_in_place, target.real, before, target.facts)
+            with opened_in_place(self._at(target), before, target.write.path) as file:
+                undo = partial(restore_in_place, self._at(target), before, target.facts)
                 self._undo.append((target.path, undo))
                 overwrite(file, _content(target))
             if target.mode is not None and target.mode != _permissions(target.facts):
-                os.chmod(target.real, target.mode)
+                os.chmod(self._at(target), target.mode)
         else:
-            os.replace(self._staged[target.real], target.real)
-            undo = partial(restore, target.real, before, target.facts, _content(target))
+            os.replace(self._staged[target.real], self._at(target))
+            undo = partial(restore, self._at(target), before, target.facts, _content(target))
             self._undo.append((target.path, undo))
 
     def _name_new(self, temporary: str, target: _Target) -> None:
         """Gives the temporary file its name, unless somebody took the name just now."""
-        undo = (target.path, partial(unlink_own, target.real, _content(target)))
+        at = self._at(target)
+        undo = (target.path, partial(unlink_own, at, _content(target)))
         try:
-            os.link(temporary, target.real, follow_symlinks=False)  # a rename would overwrite
+            os.link(temporary, at, follow_symlinks=False)  # a rename would overwrite
         except FileExistsError as error:
             raise StaleFileError(target.write.path, "it exists already") from error
         except OSError:  # a file system without hard links
-            os.rename(temporary, target.real)
+            os.rename(temporary, at)
             self._undo.append(undo)
         else:
             self._undo.append(undo)
@@ -296,11 +324,12 @@ class _Transaction:
     def _take_away(self, target: _Target) -> None:
         """Renames it first, so that a later failure can bring back the very same file."""
         _demand_base(target)
-        aside = name_beside(target.real)
-        link = os.readlink(target.real) if os.path.islink(target.real) else ""
-        os.rename(target.real, aside)
+        at = self._at(target)
+        aside = name_beside(at)
+        link = os.readlink(at) if os.path.islink(at) else ""
+        os.rename(at, aside)
         self._set_aside.append((target, aside))
-        undo = partial(bring_back, target.real, aside, target.write.base or b"", target.mode, link)
+        undo = partial(bring_back, at, aside, target.write.base or b"", target.mode, link)
         self._undo.append((target.path, undo))
         if not link and content_of(aside) != target.write.base:
             raise StaleFileError(target.write.path)  # somebody wrote to it just now: it is brought back

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from agent_ls.environments.base import DirEntry
 from agent_ls.environments.errors import (
@@ -14,6 +16,7 @@ from agent_ls.environments.errors import (
     NotAFolderError,
     PathNotFoundError,
 )
+from agent_ls.environments.opened import demand_opened, real_path
 
 CHUNK_BYTES = 1 << 20
 # O_NONBLOCK: should the path turn into a pipe after the check, opening it must not wait for a writer.
@@ -38,6 +41,7 @@ def read_file(path: str, asked: str, max_bytes: int) -> bytes:
         try:
             facts = os.fstat(descriptor)
             demand_regular(facts, asked)
+            demand_opened(descriptor, facts)
             return _read(descriptor, asked, facts.st_size, max_bytes)
         finally:
             os.close(descriptor)
@@ -66,11 +70,26 @@ def demand_regular(facts: os.stat_result, asked: str) -> None:
 
 def list_folder(path: str, asked: str, depth: int) -> list[DirEntry]:
     try:
-        return _listed(path, "", depth)
+        with _opened_folder(path) as folder:
+            return _listed(folder, "", depth)
     except NotADirectoryError as error:
         raise (NotAFolderError if os.path.exists(path) else PathNotFoundError)(asked) from error
     except (OSError, ValueError) as error:
         raise env_error(asked, error) from error
+
+
+@contextmanager
+def _opened_folder(path: str) -> Iterator[str]:
+    """A name for the folder that is checked and held open: one that takes its place is not looked into."""
+    if not hasattr(os, "O_DIRECTORY"):
+        yield path
+        return
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        demand_opened(descriptor, os.fstat(descriptor))
+        yield f"/proc/self/fd/{descriptor}" if real_path(descriptor) else path
+    finally:
+        os.close(descriptor)
 
 
 def _listed(folder: str, prefix: str, depth: int) -> list[DirEntry]:

@@ -61,3 +61,12 @@ def test_commit_when_a_file_is_touched_in_between_then_what_somebody_made_of_it_
     ]
     # Between the last look at a file and the rename over it there is no system call that could do both.
     assert all(run["fault"].startswith("changed.txt") for run in lost) and len(lost) <= 2, lost
+
+
+@pytest.mark.req("X6")
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere folders are not held open: a moment is left")
+def test_folder_that_becomes_a_link_at_any_operation_leads_no_change_outside() -> None:
+    command = [sys.executable, "-m", "tests.support.commit_faults", "folders"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    runs = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(runs) > 20 and [run for run in runs if not run["outside"]] == []
