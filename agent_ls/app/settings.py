@@ -110,10 +110,12 @@ class CommandEnvironmentSettings(_Section):
 
 class SandboxSettings(_Section):
     """Whether commands are confined by the system (X4), and what they may do then: write below the workspace and
-    `writable` (absolute folders, or below `~`), and use the network.
+    `writable` (absolute folders, or below `~`), and use the network. `use`: what confines them, auto is the first that
+    holds.
     """
 
     enabled: bool = False
+    use: Literal["auto", "bubblewrap", "landlock", "seatbelt"] = "auto"
     network: bool = False
     writable: list[str] = Field(default_factory=list)
 

@@ -17,7 +17,7 @@ from agent_ls.app.settings import SandboxSettings
 from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.environments.local.sandbox import find_sandbox
-from agent_ls.environments.walls import REPLACED, Sandbox, Walls, confined, exit_code
+from agent_ls.environments.walls import REPLACED, Sandbox, Walls, confined, exit_code, failed_at
 from agent_ls.loop.approval import Allowed, ApprovalQuestion, Approver
 from agent_ls.loop.events import RecordedEvent, Warning
 from agent_ls.policy.named_places import DENIED_FILES, DENIED_HOME_PLACES, GUARDED_NAMES
@@ -46,7 +46,7 @@ class SessionWalls:
     async def raise_up(self) -> str:
         """What holds, or why nothing does."""
         walls = await anyio.to_thread.run_sync(self._walls)
-        self.sandbox, why = await find_sandbox(walls)
+        self.sandbox, why = await find_sandbox(walls, self.settings.use)
         line = told(self.sandbox, walls) if self.sandbox else why
         self.emit(Warning(line if self.sandbox else missing(why), "sandbox"))
         return line
@@ -57,6 +57,9 @@ class SessionWalls:
 
     def exit_code(self, code: int) -> int:
         return exit_code(code, self.sandbox) if self.sandbox else code
+
+    def failed_at(self, output: str) -> str:
+        return failed_at(output, self.sandbox) if self.sandbox else ""
 
     def take_down(self) -> None:
         if self._temporary:
@@ -90,9 +93,11 @@ def walls_of(settings: SandboxSettings, places: Places, state: str, temporary: s
 
 def told(sandbox: Sandbox, walls: Walls) -> str:
     network = "the network is open" if walls.network else "no network"
+    guarded = "" if sandbox.guards else " Hooks and settings of tools in the workspace can be written."
     return (
         f"Commands run in a sandbox ({sandbox.kind}): they write below {', '.join(walls.writable)} and to a temporary "
         f"folder of their own only, {network}, credentials and the state of agent-ls are hidden."
+        f"{guarded}"
     )
 
 

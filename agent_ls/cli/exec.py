@@ -40,8 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sandbox",
         choices=("off", "on", "network"),
         default="off",
-        help="on: commands write below the folder only and have no network; network: they have it. Needs bubblewrap on "
-        "Linux; where there is none every command is asked about",
+        help="on: commands write below the folder only and have no network; network: they have it. Needs bubblewrap or "
+        "Landlock on Linux; where there is none every command is asked about",
     )
     parser.add_argument(
         "--allow",

@@ -1,16 +1,19 @@
 """ENGINE: a command confined by the system, as text: which program is called how, so that few places can be written.
 
-Linux: bubblewrap. macOS: seatbelt (`sandbox-exec`) with a profile. Nothing is started here, and no file looked at.
+Linux: bubblewrap, or Landlock by a program of ours. macOS: seatbelt (`sandbox-exec`) with a profile. Nothing is started
+here, and no file looked at.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never
 
-Kind: TypeAlias = Literal["bubblewrap", "seatbelt"]
+Kind: TypeAlias = Literal["bubblewrap", "landlock", "seatbelt"]
 
 
 LAST_SIGNAL = 31  # the usual ones
@@ -39,13 +42,36 @@ class Sandbox:
     """What this machine confines with. `program` is the confining one, `shell` what runs commands.
 
     `env` is a program that can set how signals are taken (coreutils), "" when there is none: then a command that is
-    ended is killed at once, without the time to end by itself.
+    ended is killed at once, without the time to end by itself. `script` is what `program` (a Python) runs for Landlock.
     """
 
     kind: Kind
     program: str
     shell: str
     env: str = ""
+    script: str = ""
+
+    @property
+    def guards(self) -> bool:
+        """Whether what is guarded below a writable place is. Landlock can only allow."""
+        return self.kind != "landlock"
+
+
+_FAILED_AT: dict[Kind, str] = {
+    "bubblewrap": r"Read-only file system|Operation not permitted|EROFS|",
+    "landlock": r"Permission denied|Operation not permitted|EACCES|",
+    "seatbelt": r"Operation not permitted|EPERM|",
+}
+_NO_NETWORK = (
+    r"Network is unreachable|Could not resolve host|Name or service not known|ENETUNREACH|EAI_AGAIN|ENOTFOUND|"
+    r"Temporary failure in name resolution"
+)
+
+
+def failed_at(output: str, sandbox: Sandbox) -> str:
+    """The last words of a failed command that speak of walls, "" for none."""
+    found = re.findall(_FAILED_AT[sandbox.kind] + _NO_NETWORK, output)
+    return str(found[-1]) if found else ""
 
 
 def confined(command: str, sandbox: Sandbox, walls: Walls, folder: str) -> str:
@@ -62,6 +88,18 @@ def confined_argv(command: str, sandbox: Sandbox, walls: Walls, folder: str) -> 
     match sandbox.kind:
         case "bubblewrap":
             return [*_bubblewrap(command, sandbox, walls, folder)]
+        case "landlock":
+            wanted = {"writable": [*walls.writable, walls.temporary], "network": walls.network}
+            hidden = [*walls.hidden, *walls.hidden_files]
+            setting = [
+                "/usr/bin/env",
+                f"TMPDIR={walls.temporary}",
+                sandbox.program,
+                "-I",
+                "-S",
+                sandbox.script,
+            ]
+            return [*setting, json.dumps({**wanted, "hidden": hidden}), sandbox.shell, "-c", command]
         case "seatbelt":
             setting = ["/usr/bin/env", f"TMPDIR={walls.temporary}"]
             return [*setting, sandbox.program, "-p", seatbelt_profile(walls), sandbox.shell, "-c", command]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from tests.support.workbench import allow, deny, running
 
 pytestmark = pytest.mark.req("X4", "X7")
 
-CONFINED = Settings(sandbox={"enabled": True}, walkthrough_pause_ms=0)
+CONFINED = Settings(sandbox={"enabled": True, "use": "bubblewrap"}, walkthrough_pause_ms=0)
 
 
 def command(line: str) -> list[Any]:
@@ -68,10 +69,11 @@ async def test_leaving_the_sandbox_is_asked_about_in_every_mode_and_says_so(
 
 
 async def test_without_a_sandbox_every_command_is_asked_about_and_it_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))  # no bwrap there
-    async with running(tmp_path, command("echo only looks"), settings=CONFINED) as bench:
+    elsewhere = "bubblewrap" if sys.platform == "darwin" else "seatbelt"
+    settings = Settings.model_validate({"sandbox": {"enabled": True, "use": elsewhere}})
+    async with running(tmp_path, command("echo only looks"), settings=settings) as bench:
         talk = await bench.talk("full", deny)
         await talk.say("go")
         (said,) = [it.message for it in talk.of(Warning)]

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
 import sys
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
 
 from agent_ls.app.settings import SandboxSettings
 from agent_ls.app.walls import SessionWalls
+from agent_ls.environments.local import landlock
 from agent_ls.loop.events import RecordedEvent
 from agent_ls.policy.places import Places
 
 needs_bubblewrap = pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("bwrap") is None,
     reason="bubblewrap (bwrap) is not installed: what it confines is not shown by this run",
+)
+
+
+@lru_cache(maxsize=1)
+def _has_landlock() -> bool:
+    wanted = json.dumps({"writable": [], "hidden": [], "network": False})
+    command = [sys.executable, "-I", "-S", landlock.__file__, wanted, "true"]
+    return (
+        sys.platform == "linux" and subprocess.run(command, capture_output=True, check=False).returncode == 0
+    )
+
+
+needs_landlock = pytest.mark.skipif(
+    not _has_landlock(),
+    reason="this kernel has no Landlock of version 3: what it confines is not shown by this run",
 )
 
 

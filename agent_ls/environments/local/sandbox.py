@@ -13,39 +13,50 @@ from contextlib import suppress
 import anyio
 from anyio import to_thread
 
+from agent_ls.environments.local import landlock
 from agent_ls.environments.local.processes import default_shell
-from agent_ls.environments.walls import Sandbox, Walls, confined_argv
+from agent_ls.environments.walls import Kind, Sandbox, Walls, confined_argv
 
 TRIAL_S = 10.0
 INSTALL = "install bubblewrap (for example: apt install bubblewrap)"
 
-# What is written to the first must not come to be, what is written to the second must; prints the network's devices.
+# What is written to the first must not come to be, what is written to the second must; prints how many
+# devices the network has, and whether there are sockets.
 _TRIAL = """
 echo x 2>/dev/null > {outside}
 [ -w {root} ] && echo x > "$TMPDIR/trial"
-grep -c : /proc/net/dev 2>/dev/null; true
+grep -c : /proc/net/dev 2>/dev/null
+{python} -I -S -c 'import socket; socket.socket(); print("socket")' 2>/dev/null; true
 """
 
 
-async def find_sandbox(walls: Walls) -> tuple[Sandbox | None, str]:
-    """One that holds what `walls` say, else None and why not. Never raises."""
-    sandbox, why = await _candidate()
-    if sandbox is None:
-        return None, why
-    failure = await _failure(sandbox, walls)
-    return (None, failure) if failure else (sandbox, "")
+async def find_sandbox(walls: Walls, use: str = "auto") -> tuple[Sandbox | None, str]:
+    """The first that holds what `walls` say, or the one to `use`; else None and why not. Never raises."""
+    reasons: list[str] = []
+    for kind in _KINDS.get(sys.platform, ()):
+        if use not in ("auto", kind):
+            continue
+        sandbox, why = await _candidate(kind)
+        failure = await _failure(sandbox, walls) if sandbox else why
+        if not failure:
+            return sandbox, ""
+        reasons.append(f"{kind}: {failure}")
+    return None, "; ".join(reasons) or "this system has none that agent-ls knows"
 
 
-async def _candidate() -> tuple[Sandbox | None, str]:
-    if sys.platform == "darwin":
-        program = shutil.which("sandbox-exec") or "/usr/bin/sandbox-exec"
-        return (Sandbox("seatbelt", program, default_shell()), "")
-    if sys.platform != "linux":
-        return None, "this system has no sandbox that agent-ls knows"
-    program = shutil.which("bwrap") or ""
-    if not program:
-        return None, f"there is no bwrap on PATH; {INSTALL}"
-    return Sandbox("bubblewrap", program, default_shell(), await _env()), ""
+_KINDS: dict[str, tuple[Kind, ...]] = {"linux": ("bubblewrap", "landlock"), "darwin": ("seatbelt",)}
+
+
+async def _candidate(kind: Kind) -> tuple[Sandbox | None, str]:
+    match kind:
+        case "bubblewrap":
+            if program := shutil.which("bwrap"):
+                return Sandbox(kind, program, default_shell(), await _env()), ""
+            return None, f"there is no bwrap on PATH; {INSTALL}"
+        case "landlock":
+            return Sandbox(kind, sys.executable, default_shell(), script=landlock.__file__), ""
+        case "seatbelt":
+            return Sandbox(kind, shutil.which("sandbox-exec") or "/usr/bin/sandbox-exec", default_shell()), ""
 
 
 async def _env() -> str:
@@ -61,7 +72,11 @@ async def _failure(sandbox: Sandbox, walls: Walls) -> str:
     """What does not hold, "" when all does."""
     outside = await to_thread.run_sync(_outside, walls)
     try:
-        trial = _TRIAL.format(outside=shlex.quote(outside or os.devnull), root=shlex.quote(walls.writable[0]))
+        trial = _TRIAL.format(
+            outside=shlex.quote(outside or os.devnull),
+            root=shlex.quote(walls.writable[0]),
+            python=shlex.quote(sys.executable),
+        )
         code, said = await _run(confined_argv(trial, sandbox, walls, walls.writable[0]))
         return await to_thread.run_sync(_judged, code, said, outside, walls)
     finally:
@@ -86,7 +101,8 @@ def _judged(code: int, said: str, outside: str, walls: Walls) -> str:
     os.unlink(inside)
     if outside and os.path.exists(outside):
         return "it lets commands write outside"
-    if sys.platform == "linux" and not walls.network and said.strip() not in ("0", "1"):
+    devices, _, socket = said.strip().partition("\n")
+    if sys.platform == "linux" and not walls.network and devices not in ("0", "1") and socket:
         return "it does not keep commands from the network"
     return ""
 

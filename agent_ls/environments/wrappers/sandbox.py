@@ -5,7 +5,6 @@ A command that fails at them may be run again outside, when the user allows that
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from os.path import join, normpath
@@ -25,10 +24,6 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 Leave = Callable[[str, CommandOptions, str], Awaitable[bool]]
 """Whether a person lets this command run outside; the last says at what it failed. Must not raise."""
 
-_FAILED_AT = re.compile(
-    r"Read-only file system|Network is unreachable|Could not resolve host|Name or service not known|"
-    r"Temporary failure in name resolution|Operation not permitted|ENETUNREACH|EROFS|EAI_AGAIN|ENOTFOUND"
-)
 INSIDE = "It ran in a sandbox: {at!r} may come from its walls, not from the command."
 OUTSIDE = "It failed in the sandbox ({at!r}); this is what it did outside, as the user allowed."
 
@@ -46,6 +41,10 @@ class Confinement(Protocol):
 
     def exit_code(self, code: int) -> int:
         """What a confined command's exit code would be without walls."""
+        ...
+
+    def failed_at(self, output: str) -> str:
+        """What a failed command says of the walls, "" for nothing."""
         ...
 
     def take_down(self) -> None:
@@ -79,7 +78,7 @@ class SandboxedEnvironment(ForwardingEnvironment):
         within = await self._within(command, options)
         result = await self.inner.exec_command(within, _inside(options, command), on_output)
         result = replace(result, exit_code=self._walls.exit_code(result.exit_code))
-        at = "" if result.exit_code == 0 or result.timed_out else _failed_at(result.output)
+        at = "" if result.exit_code == 0 or result.timed_out else self._walls.failed_at(result.output)
         if not at:
             return result
         if not await self._may_leave(command, options, at):
@@ -121,12 +120,6 @@ class SandboxedEnvironment(ForwardingEnvironment):
 def _inside(options: CommandOptions, command: str) -> CommandOptions:
     """A program without a shell (`argv`) goes inside as the command that says the same: as itself it would stay out."""
     return replace(options, shown=command, argv=())
-
-
-def _failed_at(output: str) -> str:
-    """The last words of the output that speak of walls, "" for none."""
-    found = _FAILED_AT.findall(output)
-    return found[-1] if found else ""
 
 
 def _noted(result: ExecResult, note: str) -> ExecResult:

@@ -19,9 +19,14 @@ from agent_ls.environments.local.own_terminals import OwnTerminals
 from agent_ls.environments.terminal_host import TerminalHost
 from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
 from agent_ls.loop.events import RecordedEvent, Warning
-from tests.support.sandboxes import needs_bubblewrap, walls
+from tests.support.sandboxes import needs_bubblewrap, needs_landlock, walls
 
-pytestmark = [pytest.mark.req("X4", "X6"), needs_bubblewrap]
+pytestmark = pytest.mark.req("X4", "X6")
+
+KINDS = [
+    pytest.param("bubblewrap", marks=needs_bubblewrap),
+    pytest.param("landlock", marks=needs_landlock),
+]
 
 QUICK = CommandOptions(timeout_ms=30_000)
 
@@ -36,6 +41,11 @@ class Asked:
     async def __call__(self, command: str, options: CommandOptions, at: str) -> bool:
         self.commands.append((command, at))
         return self.answer
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @pytest.fixture
@@ -94,29 +104,32 @@ WRITES = [
 
 
 @pytest.mark.parametrize("command", WRITES)
-async def test_nothing_outside_can_be_changed(root: Path, tmp_path: Path, command: str) -> None:
+async def test_nothing_outside_can_be_changed(root: Path, kind: str, tmp_path: Path, command: str) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "kept").write_text("as it was")
-    await run(root, command.format(outside=outside))
+    await run(root, command.format(outside=outside), use=kind)
     assert [path.name for path in outside.iterdir()] == ["kept"]
     assert (outside / "kept").read_text() == "as it was" and not (tmp_path / "made").exists()
 
 
-async def test_workspace_and_a_temporary_folder_of_its_own_can_be_written(root: Path, tmp_path: Path) -> None:
-    async with confined(root) as environment:
+async def test_workspace_and_a_temporary_folder_of_its_own_can_be_written(
+    root: Path, kind: str, tmp_path: Path
+) -> None:
+    async with confined(root, use=kind) as environment:
         first = await environment.exec_command(
             "echo in > a.txt && echo tmp > $TMPDIR/b && echo $TMPDIR", QUICK
         )
-        assert (first.exit_code, first.stdout) == (0, f"{tmp_path}/tmp\n")
+        assert first.exit_code == 0 and first.stdout.strip() not in ("", "/tmp")
         second = await environment.exec_command("cat $TMPDIR/b; mktemp >/dev/null && echo made", QUICK)
         assert second.stdout == "tmp\nmade\n", "it is the same for the whole session"
     assert (root / "a.txt").read_text() == "in\n"
     assert not list((tmp_path / "tmp").iterdir())
-    async with confined(root) as environment:
+    async with confined(root, use=kind) as environment:
         assert (await environment.exec_command("cat $TMPDIR/b", QUICK)).exit_code != 0, "and no other's"
 
 
+@needs_bubblewrap
 async def test_credentials_and_the_state_of_agent_ls_are_hidden(root: Path, tmp_path: Path) -> None:
     home = Path(os.environ["HOME"])
     (home / ".ssh").mkdir()
@@ -124,25 +137,38 @@ async def test_credentials_and_the_state_of_agent_ls_are_hidden(root: Path, tmp_
     (home / ".netrc").write_text("password hunter2")
     (home / "notes").write_text("seen")
     state = tmp_path / "state"
-    done = await run(root, f"cat ~/.ssh/*; cat ~/.netrc; ls -A {state}; cat ~/notes; cat {state}/keys.json")
+    done = await run(
+        root,
+        use="bubblewrap",
+        command=f"cat ~/.ssh/*; cat ~/.netrc; ls -A {state}; cat ~/notes; cat {state}/keys.json",
+    )
     assert done.stdout == "seen" and "PRIVATE" not in done.output and "sk-secret" not in done.output
 
 
+@needs_bubblewrap
 async def test_what_runs_by_itself_later_cannot_be_planted(root: Path) -> None:
     (root / ".git" / "hooks").mkdir(parents=True)
     (root / ".git" / "config").write_text("[core]\n")
-    done = await run(root, "echo x > .git/hooks/pre-commit; echo x >> .git/config; echo ok > .git/HEAD")
+    done = await run(
+        root,
+        use="bubblewrap",
+        command="echo x > .git/hooks/pre-commit; echo x >> .git/config; echo ok > .git/HEAD",
+    )
     assert not list((root / ".git" / "hooks").iterdir())
     assert (root / ".git" / "config").read_text() == "[core]\n" and done.exit_code == 0
 
 
 @pytest.mark.parametrize(("network", "is_reached"), [(False, False), (True, True)])
-async def test_network_is_off_unless_it_is_wanted(root: Path, network: bool, is_reached: bool) -> None:
+async def test_network_is_off_unless_it_is_wanted(
+    root: Path, kind: str, network: bool, is_reached: bool
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         thread = threading.Thread(target=_accept, args=(server,), daemon=True)
         thread.start()
         port = server.getsockname()[1]
-        done = await run(root, f"exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached", network=network)
+        done = await run(
+            root, f"exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached", network=network, use=kind
+        )
     assert ("reached" in done.stdout) == is_reached
 
 
@@ -153,21 +179,22 @@ def _accept(server: socket.socket) -> None:
         return  # nobody came
 
 
+@needs_bubblewrap
 async def test_sockets_of_other_programs_are_out_of_reach(root: Path) -> None:
-    assert (await run(root, "ls -A /run")).stdout == ""
+    assert (await run(root, use="bubblewrap", command="ls -A /run")).stdout == ""
 
 
 @pytest.mark.parametrize(
     ("command", "code"),
     [("true", 0), ("exit 3", 3), ("no-such-program", 127), ("kill -TERM $$", -15), ("kill -KILL $$", -9)],
 )
-async def test_exit_code_and_signal_come_through(root: Path, command: str, code: int) -> None:
-    assert (await run(root, command)).exit_code == code
+async def test_exit_code_and_signal_come_through(root: Path, kind: str, command: str, code: int) -> None:
+    assert (await run(root, command, use=kind)).exit_code == code
 
 
-async def test_output_quotes_and_variables_come_through_as_they_are(root: Path) -> None:
+async def test_output_quotes_and_variables_come_through_as_they_are(root: Path, kind: str) -> None:
     command = 'printf \'%s|\' "it\'s" "$GIVEN" \'a\nb\' "$(echo ü)"; echo err >&2'
-    async with confined(root) as environment:
+    async with confined(root, use=kind) as environment:
         done = await environment.exec_command(
             command, CommandOptions(timeout_ms=30_000, env_vars={"GIVEN": "x y"})
         )
@@ -175,14 +202,14 @@ async def test_output_quotes_and_variables_come_through_as_they_are(root: Path) 
 
 
 async def test_variables_that_tell_of_secrets_are_left_out_as_ever(
-    root: Path, monkeypatch: pytest.MonkeyPatch
+    root: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOME_API_KEY", "sk-secret")
-    assert "sk-secret" not in (await run(root, "env")).stdout
+    assert "sk-secret" not in (await run(root, "env", use=kind)).stdout
 
 
-async def test_command_over_its_time_ends_with_all_that_it_started(root: Path) -> None:
-    async with confined(root) as environment:
+async def test_command_over_its_time_ends_with_all_that_it_started(root: Path, kind: str) -> None:
+    async with confined(root, use=kind) as environment:
         limit = CommandOptions(timeout_ms=500)
         done = await environment.exec_command("setsid sleep 31.41 & echo begun; sleep 31.41", limit)
         assert done.timed_out and done.stdout == "begun\n"
@@ -199,15 +226,17 @@ def running(word: str) -> list[Path]:
     return found
 
 
-async def test_command_that_is_ended_has_its_time_to_end_by_itself(root: Path) -> None:
-    async with confined(root, grace_ms=10_000) as environment:
+async def test_command_that_is_ended_has_its_time_to_end_by_itself(root: Path, kind: str) -> None:
+    async with confined(root, use=kind, grace_ms=10_000) as environment:
         command = "trap 'echo saved > saved; exit 0' TERM; echo begun; while :; do sleep 0.1; done"
         done = await environment.exec_command(command, CommandOptions(timeout_ms=1_500))
     assert done.timed_out and (root / "saved").read_text() == "saved\n"
 
 
-async def test_background_process_is_confined_shown_as_given_and_killed(root: Path, tmp_path: Path) -> None:
-    async with confined(root) as environment:
+async def test_background_process_is_confined_shown_as_given_and_killed(
+    root: Path, kind: str, tmp_path: Path
+) -> None:
+    async with confined(root, use=kind) as environment:
         command = f"echo x > {tmp_path}/made; echo up; sleep 60"
         started = await environment.start_process(command, QUICK)
         with anyio.fail_after(30):
@@ -222,58 +251,95 @@ async def test_background_process_is_confined_shown_as_given_and_killed(root: Pa
 
 @pytest.mark.parametrize("is_allowed", [True, False])
 async def test_command_that_fails_at_the_walls_is_asked_about_and_runs_outside_only_then(
-    root: Path, tmp_path: Path, is_allowed: bool
+    root: Path, kind: str, tmp_path: Path, is_allowed: bool
 ) -> None:
     asked = Asked(is_allowed)
     command = f"echo x > {tmp_path}/made"
-    async with confined(root, asked) as environment:
+    async with confined(root, asked, use=kind) as environment:
         done = await environment.exec_command(command, QUICK)
-    assert asked.commands == [(command, "Read-only file system")]
+    at = "Read-only file system" if kind == "bubblewrap" else "Permission denied"
+    assert asked.commands == [(command, at)]
     assert (tmp_path / "made").exists() == is_allowed and (done.exit_code == 0) == is_allowed
     assert "sandbox" in done.note
 
 
 @pytest.mark.parametrize("command", ["false", "echo Read-only file system", "cat no-such"])
-async def test_command_that_fails_by_itself_is_not_asked_about(root: Path, command: str) -> None:
+async def test_command_that_fails_by_itself_is_not_asked_about(root: Path, kind: str, command: str) -> None:
     asked = Asked(True)
-    async with confined(root, asked) as environment:
+    async with confined(root, asked, use=kind) as environment:
         assert not (await environment.exec_command(command, QUICK)).note
     assert not asked.commands
 
 
-async def test_folders_that_the_settings_add_can_be_written(root: Path, tmp_path: Path) -> None:
+async def test_folders_that_the_settings_add_can_be_written(root: Path, kind: str, tmp_path: Path) -> None:
     (tmp_path / "cache").mkdir()
-    await run(root, f"echo x > {tmp_path}/cache/made", writable=[str(tmp_path / "cache"), "/no/such"])
+    await run(
+        root, f"echo x > {tmp_path}/cache/made", writable=[str(tmp_path / "cache"), "/no/such"], use=kind
+    )
     assert (tmp_path / "cache" / "made").exists()
 
 
-async def test_one_line_says_what_holds(root: Path, tmp_path: Path) -> None:
+async def test_one_line_says_what_holds(root: Path, kind: str, tmp_path: Path) -> None:
     told: list[RecordedEvent] = []
-    confinement = walls(root, tmp_path / "state", told)
+    confinement = walls(root, tmp_path / "state", told, use=kind)
     await confinement.raise_up()
     confinement.take_down()
     (event,) = told
     assert isinstance(event, Warning) and event.code == "sandbox" and "\n" not in event.message
-    assert str(root) in event.message and "no network" in event.message and "bubblewrap" in event.message
+    assert str(root) in event.message and "no network" in event.message and kind in event.message
 
 
-async def test_command_in_a_terminal_is_confined_as_well(root: Path, tmp_path: Path) -> None:
+async def test_command_in_a_terminal_is_confined_as_well(root: Path, kind: str, tmp_path: Path) -> None:
     command = f"[ -t 1 ] && echo shown; echo x > {tmp_path}/made; exit 4"
     options = CommandOptions(timeout_ms=30_000, attribution=Attribution(call_id="c1"))
-    async with confined(root, terminals=OwnTerminals()) as environment:
+    async with confined(root, use=kind, terminals=OwnTerminals()) as environment:
         done = await environment.exec_command(command, options)
-    assert "shown" in done.output and "Read-only file system" in done.output and done.exit_code == 4
+    assert "shown" in done.output and done.exit_code == 4
     assert not (tmp_path / "made").exists()
 
 
-async def test_program_without_a_shell_is_confined_as_well(root: Path, tmp_path: Path) -> None:
+async def test_program_without_a_shell_is_confined_as_well(root: Path, kind: str, tmp_path: Path) -> None:
     outside = tmp_path / "outside.txt"
     program = ("touch", str(outside), "it's $HOME")
-    async with confined(root) as environment:
+    async with confined(root, use=kind) as environment:
         options = CommandOptions(timeout_ms=30_000, argv=program, working_dir=str(root))
         result = await environment.exec_command(shlex.join(program), options)
-        assert result.exit_code != 0 and "Read-only" in result.output
+        assert result.exit_code != 0 and "cannot touch" in result.output
         started = await environment.start_process(shlex.join(program), options)
         assert (await environment.wait_process(started.id)).exit_code != 0
     assert not outside.exists()
     assert (root / "it's $HOME").exists(), "its words come through as they are"
+
+
+@needs_landlock
+async def test_landlock_opens_nothing_of_credentials_and_of_the_state_of_agent_ls(root: Path) -> None:
+    home = Path(os.environ["HOME"])
+    (home / ".ssh").mkdir()
+    (home / ".ssh" / "id_ed25519").write_text("PRIVATE")
+    (home / ".netrc").write_text("password hunter2")
+    (home / "notes").write_text("seen")
+    state = root.parent / "state"
+    done = await run(root, f"cat ~/.ssh/* ~/.netrc {state}/keys.json; cat ~/notes", use="landlock")
+    assert done.stdout == "seen" and "PRIVATE" not in done.output and "hunter2" not in done.output
+
+
+@needs_landlock
+async def test_landlock_is_none_where_it_would_leave_credentials_open(tmp_path: Path) -> None:
+    """It can only allow: what lies in a workspace cannot be taken out of it."""
+    home = Path(os.environ["HOME"])
+    (home / ".ssh").mkdir()
+    told: list[RecordedEvent] = []
+    confinement = walls(home, tmp_path / "state", told, use="landlock")
+    await confinement.raise_up()
+    (event,) = told
+    assert not confinement.stand and isinstance(event, Warning) and "Every command is asked" in event.message
+
+
+@needs_landlock
+@pytest.mark.parametrize(
+    "call",
+    ["socket.socket()", "socket.socket(socket.AF_UNIX)", "socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)"],
+)
+async def test_landlock_leaves_no_socket_without_the_network(root: Path, call: str) -> None:
+    done = await run(root, f"python3 -c 'import socket; {call}; print(1)'", use="landlock")
+    assert done.exit_code != 0 and "1\n" not in done.stdout
