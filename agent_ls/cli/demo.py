@@ -69,7 +69,6 @@ def _farewell(folder: Path) -> str:
             f"The project stays as it is now, in {folder}.",
             "",
             "Next, with a key (ANTHROPIC_API_KEY or OPENAI_API_KEY) and in a folder of your own:",
-            f"  {command} trust add",
             f'  {command} exec "what does this project do?"',
             f'  {command} exec --trust --approve edits "find a bug and fix it"',
             f'  {command} exec --approve ask "run the tests and fix what fails"',
