@@ -48,8 +48,9 @@ class Reached:
 
 
 class Budget:
-    """What was used since the input, and the session, began in this process. An allowance grants as much again from then
-    on.
+    """What was used since the input, and the session, began in this process.
+
+    An allowance grants as much again from then on.
     """
 
     def __init__(self, spending: Spending, clock: Clock) -> None:

@@ -1,4 +1,4 @@
-"""Limits that are changed while a session runs, over real stdio: they pause it, ask, and outlive the server (H2, H18)."""
+"""Limits that are changed while a session runs, over real stdio: they pause it, ask, and outlive the server."""
 
 from __future__ import annotations
 
