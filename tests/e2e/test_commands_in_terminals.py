@@ -235,8 +235,8 @@ async def test_a_server_that_is_killed_leaves_no_relay_and_no_command_behind(tmp
 
 @pytest.mark.req("X4")
 async def test_a_confined_command_asks_in_its_terminal_as_any_other(tmp_path: Path) -> None:
-    settings = {"sandbox": {"enabled": True}}
-    async with commanding(tmp_path, [shell(f"{ASKS}; stty size"), "Done."], **settings) as (
+    script = [shell(f"{ASKS}; stty size"), "Done."]
+    async with commanding(tmp_path, script, sandbox={"enabled": True}) as (
         found,
         _,
         terminals,
