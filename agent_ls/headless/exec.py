@@ -35,6 +35,7 @@ from agent_ls.loop.events import (
     ToolCallEnd,
 )
 from agent_ls.loop.ids import new_id
+from agent_ls.loop.redaction import Known, none_known, without_known
 from agent_ls.loop.subscription import Encoded
 
 DONE, FAILED, USAGE, REFUSED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -109,7 +110,9 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
             live = await _open(bench, options)
             allow_listed(live, options.allow)
             group.start_soon(_stop_on_signal, live, outcome, group.cancel_scope)
-            await _Play(live, options, outcome, Output(out, err), lines or TerminalLines(err)).run()
+            await _Play(
+                live, options, outcome, Output(out, err, bench.secrets), lines or TerminalLines(err)
+            ).run()
         except AppError as error:
             refused = error
         except BrokenPipeError:  # who read our output is gone (`| head`): there is nobody to go on for
@@ -139,10 +142,11 @@ async def _open(bench: Workbench, options: ExecOptions) -> LiveSession:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """`out` gets the transcript or the events, `err` what a person must see in any case."""
+    """`out` gets the transcript or the events, `err` what a person must see in any case; neither gets `secrets`."""
 
     out: TextIO
     err: TextIO
+    secrets: Known = none_known
 
 
 class _Play:
@@ -199,7 +203,8 @@ class _Play:
         event, out, err = item.envelope.event, self._output.out, self._output.err
         text = self._transcript.feed(item.envelope)
         try:
-            out.write(item.encoded.decode("utf-8") + "\n" if self._options.as_json else text)
+            said = item.encoded.decode("utf-8") + "\n" if self._options.as_json else text
+            out.write(without_known(said, self._output.secrets()))
             out.flush()
         except BrokenPipeError as error:
             return error

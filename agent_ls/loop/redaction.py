@@ -69,13 +69,16 @@ def without_known(text: str, known: Collection[str]) -> str:
 
 
 def known_end(text: str, known: Collection[str]) -> int:
-    """Up to where no `known` value can begin that what follows would complete."""
+    """Up to where no `known` value can begin that what follows would complete.
+
+    A single letter is not waited for: it ends every other word. Who writes joined pieces looks again.
+    """
     end = len(text)
     for value in known:
         if len(value) < MIN_KNOWN_CHARS or value[0] not in text[1 - len(value) :]:
             continue
         longest = min(len(value) - 1, len(text))
-        held = next((n for n in range(longest, 0, -1) if text.endswith(value[:n])), 0)
+        held = next((n for n in range(longest, 1, -1) if text.endswith(value[:n])), 0)
         end = min(end, len(text) - held)
     return end
 

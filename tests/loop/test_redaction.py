@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from agent_ls.loop.redaction import MARK, StreamRedaction, redacted, without
+from agent_ls.loop.redaction import MARK, StreamRedaction, known_end, redacted, without
 
 pytestmark = pytest.mark.req("R6", "X5")
 
@@ -78,3 +78,10 @@ def test_short_key_of_a_local_server_is_no_secret() -> None:
 def test_line_that_is_about_to_be_written_loses_known_values_only() -> None:
     line = f'{{"text":"{KEY} {SECRETS["github"]}"}}'.encode()
     assert without(line, [KEY]) == line.replace(KEY.encode(), MARK.encode())
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [("it is cor", "it is "), ("it is c", "it is c"), ("it is", "it is")]
+)
+def test_what_may_be_the_beginning_of_a_known_key_waits_for_what_follows(text: str, told: str) -> None:
+    assert text[: known_end(text, [KEY])] == told
