@@ -11,6 +11,7 @@ import logging
 import os
 import sys
 import time
+from io import TextIOWrapper
 from logging.handlers import QueueHandler, QueueListener, RotatingFileHandler
 from pathlib import Path
 from queue import SimpleQueue
@@ -90,10 +91,10 @@ class _PrivateFile(RotatingFileHandler):
         )
         self._has_failed = False
 
-    def _open(self):  # type: ignore[no-untyped-def]  # the stubs of the base do not name its type
+    def _open(self) -> TextIOWrapper:
         Path(self.baseFilename).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return open(  # the handler closes it
-            self.baseFilename, self.mode, encoding=self.encoding, errors=self.errors, opener=_private
+            self.baseFilename, "a", encoding=self.encoding, errors=self.errors, opener=_private
         )
 
     def handleError(self, record: logging.LogRecord) -> None:  # the name is of the standard library
