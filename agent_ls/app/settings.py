@@ -133,6 +133,7 @@ class Settings(_Section):
     default_command_timeout_ms: int = Field(default=10_000, ge=1)
     max_command_timeout_ms: int = Field(default=600_000, ge=1)
     terminal: Literal["relay", "own", "pipes"] = "relay"
+    save: Literal["auto", "agent", "ask", "never"] = "agent"
     user_instructions: str = ""
     edits: EditSettings = EditSettings()
     sessions: SessionSettings = SessionSettings()

@@ -23,12 +23,13 @@ from agent_ls.environments.errors import EditRefusedError, StaleFileError
 from agent_ls.environments.terminal_host import NewTerminal
 from agent_ls.review import inflight
 from agent_ls.server import to_lsp
+from agent_ls.server.ask_to_save import AskToSave
 from agent_ls.server.diagnostics import Diagnostics
 from agent_ls.server.editor_view import EditorView
 from agent_ls.server.foreign_locks import held_elsewhere
 from agent_ls.server.from_lsp import maybe_path
 from agent_ls.server.jsonrpc import AgentProtocol
-from agent_ls.server.saving import Savable, unsaved_note
+from agent_ls.server.saving import Savable, SavePolicy, unsaved_note
 from agent_ls.server.stock.chat_text import is_chat
 from agent_ls.text import split_lines
 
@@ -130,6 +131,8 @@ class LspEditorHost:
         self._actions: ClientActions | None = None
         self._watcher: Watcher | None = None
         self._saved_early: list[str] = []
+        self._save_policy: SavePolicy = "agent"
+        self._asks_to_save = AskToSave(self._ask_user)
         self.view = EditorView(self.open_document)
         self.diagnostics = Diagnostics(self.open_document)
 
@@ -197,6 +200,10 @@ class LspEditorHost:
         paths = (maybe_path(uri) for uri in unsynced)
         self._unsynced = frozenset(os.path.realpath(path) for path in paths if path)
 
+    def save_by(self, policy: SavePolicy) -> None:
+        """What is saved before a command."""
+        self._save_policy = policy
+
     def wait_for_problems(self, limit_ms: int) -> None:
         """How long the result of an edit waits, for a client that said that it tells of problems."""
         self.diagnostics.limit_ms = limit_ms if self._protocol.client.diagnostics else 0
@@ -261,7 +268,8 @@ class LspEditorHost:
             self._actions.check_time(paths)
 
     async def save_before_command(self) -> str:
-        return await unsaved_note(self._savable, self._actions.save if self._actions else None)
+        save = self._actions.save if self._actions else None
+        return await unsaved_note(self._savable, save, self._save_policy, self._asks_to_save)
 
     # -- TerminalHost
 
@@ -277,6 +285,14 @@ class LspEditorHost:
             self._actions.runs_in(terminal_id, call_id)
 
     # -- inside
+
+    async def _ask_user(self, question: str, answers: Sequence[str]) -> str:
+        """The title that the user chose, "" for none."""
+        actions = [lsp.MessageActionItem(title=title) for title in answers]
+        params = lsp.ShowMessageRequestParams(type=lsp.MessageType.Info, message=question, actions=actions)
+        chosen = await self._protocol.send_request_async(lsp.WINDOW_SHOW_MESSAGE_REQUEST, params)
+        title = getattr(chosen, "title", None)
+        return title if isinstance(title, str) else ""
 
     def _savable(self) -> list[tuple[Savable, OpenDocument]]:
         # A chat document is always unsaved while it is answered, and no command reads it.

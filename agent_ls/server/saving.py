@@ -1,7 +1,9 @@
 """Before a command: which documents are saved for it, and what it will not see (PROTOCOL, Before a command).
 
 Policy `agent`: documents whose only unsaved changes are the agent's are saved by the editor; what holds unsaved
-typing of the user stays as it is, and the model is told. What is on disk is looked at, not assumed.
+typing of the user stays as it is, and the model is told. `auto` saves these too, `ask` asks the user about them once,
+`never` saves nothing. A file that has changed on disk since is saved by none of them. What is on disk is looked at, not
+assumed.
 """
 
 from __future__ import annotations
@@ -20,8 +22,13 @@ from agent_ls.text import decode
 MAX_BYTES = 8 * 1024 * 1024
 """A larger file is not compared: it counts as saved if nobody changed it here."""
 
-Owner: TypeAlias = Literal["nobody", "agent", "user"]
+Owner: TypeAlias = Literal["nobody", "agent", "user", "disk"]
+"""Whose changes are unsaved; `disk`: the file has others, which saving would undo."""
+
+SavePolicy: TypeAlias = Literal["auto", "agent", "ask", "never"]
 Save: TypeAlias = Callable[[Sequence[OpenDocument]], Awaitable[None]]
+MaySave: TypeAlias = Callable[[Sequence[str]], Awaitable[bool]]
+"""Whether the user lets these files be saved, whose unsaved changes are his. Must not raise."""
 
 
 @dataclass(slots=True)
@@ -38,14 +45,22 @@ Documents: TypeAlias = Callable[[], list[tuple[Savable, OpenDocument]]]
 """The open documents as they are now."""
 
 
-async def unsaved_note(documents: Documents, save: Save | None) -> str:
+async def unsaved_note(
+    documents: Documents, save: Save | None, policy: SavePolicy = "agent", may_save: MaySave | None = None
+) -> str:
     """Has saved what may be saved, and says in one sentence what a command will not see ("" for nothing)."""
-    found = documents()
-    owners = await _owners(found)
-    savable = [document for _, document in found if owners[document.path] == "agent"]
-    if savable and save:
-        await save(savable)
-        owners = await _owners(documents())
+    owners = await _owners(documents())
+    if save and policy != "never":
+        typed = sorted(path for path, owner in owners.items() if owner == "user")
+        is_user_asked = policy == "ask" and typed and may_save is not None and await may_save(typed)
+        saved = {"agent", "user"} if policy == "auto" or is_user_asked else {"agent"}
+        # As they are now: whoever was asked may have typed meanwhile.
+        found = documents()
+        owners = await _owners(found)
+        savable = [document for _, document in found if owners[document.path] in saved]
+        if savable:
+            await save(savable)
+            owners = await _owners(documents())
     unsaved = {path: owner for path, owner in owners.items() if owner != "nobody"}
     if not unsaved:
         return ""
@@ -53,7 +68,11 @@ async def unsaved_note(documents: Documents, save: Save | None) -> str:
     return f"Not saved in the editor, so commands see the older text on disk: {listed}."
 
 
-_WHOSE = {"agent": "edited by you", "user": "the user's unsaved changes"}
+_WHOSE = {
+    "agent": "edited by you",
+    "user": "the user's unsaved changes",
+    "disk": "the user's unsaved changes, and the file on disk has others",
+}
 
 
 async def _owners(documents: list[tuple[Savable, OpenDocument]]) -> dict[str, Owner]:
@@ -72,8 +91,10 @@ def _owner(savable: Savable, text: str) -> Owner:
         return ("user" if savable.user_typed else "agent") if changed else "nobody"
     if _same(on_disk, text):
         return "nobody"
-    # It was opened, or left, with other text than the disk has: then not all of the difference is the agent's.
-    return "agent" if not savable.user_typed and _same(on_disk, savable.clean_text) else "user"
+    # It was opened, or left, with other text than the disk has: then not all of the difference is made here.
+    if not _same(on_disk, savable.clean_text):
+        return "disk"
+    return "user" if savable.user_typed else "agent"
 
 
 def _text_on_disk(path: str) -> str | None:

@@ -17,6 +17,7 @@ def open_workbench(host: LspEditorHost, options: dict[str, Any]) -> tuple[Bench,
     """The workbench, and what was wrong with the settings."""
     settings, problems = parse_settings(options)
     host.wait_for_problems(settings.diagnostics_wait_ms)
+    host.save_by(settings.save)
     credentials = load_credentials()
     start_log(settings.log_level, credentials.known_secrets)
     bench = Workbench(settings=settings, credentials=credentials, editor_host=host, eyes=host, terminals=host)

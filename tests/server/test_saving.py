@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.environments.editor_host import OpenDocument
-from agent_ls.server.saving import Savable, unsaved_note
+from agent_ls.server.saving import Savable, SavePolicy, unsaved_note
 
 
 class Buffer:
@@ -82,3 +82,34 @@ async def test_an_editor_that_does_not_save_leaves_a_note_for_the_model(tmp_path
 
     for save in (refuse, None):
         assert "edited by you" in await unsaved_note(buffer.documents, save)
+
+
+@pytest.mark.req("H8")
+@pytest.mark.parametrize(
+    ("policy", "says", "disk", "agent", "user", "saved"),
+    [
+        ("auto", False, "a\n", False, True, True),
+        ("auto", False, "newer on disk\n", False, True, False),
+        ("agent", True, "a\n", False, True, False),
+        ("agent", True, "a\n", True, False, True),
+        ("ask", True, "a\n", False, True, True),
+        ("ask", False, "a\n", False, True, False),
+        ("ask", False, "a\n", True, False, True),
+        ("ask", True, "newer on disk\n", False, True, False),
+        ("never", True, "a\n", True, False, False),
+    ],
+)
+async def test_what_is_saved_before_a_command_is_the_policys(
+    tmp_path: Path, policy: SavePolicy, says: bool, disk: str, agent: bool, user: bool, saved: bool
+) -> None:
+    buffer = Buffer(tmp_path / "f", disk, "a\n", "b\n", agent=agent, user=user)
+    asked: list[Sequence[str]] = []
+
+    async def may_save(paths: Sequence[str]) -> bool:
+        asked.append(paths)
+        return says
+
+    note = await unsaved_note(buffer.documents, buffer.save, policy, may_save)
+
+    assert (bool(buffer.saves), note == "") == (saved, saved)
+    assert bool(asked) == (policy == "ask" and user and disk == "a\n")

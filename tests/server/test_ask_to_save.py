@@ -1,0 +1,53 @@
+"""Whether the user's typing is saved before commands: asked once, and anything but a clear yes is a no."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import anyio
+import pytest
+
+from agent_ls.server.ask_to_save import LEAVE, SAVE, AskToSave
+
+pytestmark = pytest.mark.req("H8", "H17")
+
+
+class User:
+    def __init__(self, *answers: str | None) -> None:
+        self.answers = list(answers)
+        self.asked: list[str] = []
+
+    async def ask(self, question: str, answers: Sequence[str]) -> str:
+        assert answers == (LEAVE, SAVE)
+        self.asked.append(question)
+        answer = self.answers.pop(0)
+        if answer is None:
+            raise ConnectionError("the editor does not know the request")
+        return answer
+
+
+@pytest.mark.parametrize(("answer", "saves"), [(SAVE, True), (LEAVE, False)])
+async def test_a_clear_answer_holds_for_all_commands(answer: str, saves: bool) -> None:
+    user = User(answer)
+    asks = AskToSave(user.ask)
+    told: list[bool] = []
+
+    async def command() -> None:
+        told.append(await asks(["/w/a.py", "/w/b.py", "/w/c.py", "/w/d.py"]))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(command)
+        tasks.start_soon(command)
+
+    assert told == [saves, saves]
+    (question,) = user.asked
+    assert "a.py, b.py, c.py and 1 more" in question
+
+
+@pytest.mark.parametrize("answer", ["", "Yes", None])
+async def test_anything_else_is_a_no_and_holds_as_well(answer: str | None) -> None:
+    user = User(answer, SAVE)
+    asks = AskToSave(user.ask)
+
+    assert [await asks(["/w/a.py"]), await asks(["/w/a.py"])] == [False, False]
+    assert len(user.asked) == 1
