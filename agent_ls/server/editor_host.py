@@ -268,7 +268,7 @@ class LspEditorHost:
             self._actions.check_time(paths)
 
     async def save_before_command(self) -> str:
-        save = self._actions.save if self._actions else None
+        save = self._actions.save if self._actions and self._protocol.client.save else None
         return await unsaved_note(self._savable, save, self._save_policy, self._asks_to_save)
 
     # -- TerminalHost
