@@ -10,7 +10,7 @@ from agent_ls.tools.page_text import page_text
 from agent_ls.tools.web_fetch import PAGE_CHARS, Page, WebFetchArguments, web_fetch
 from tests.support.tool_calls import ToolCalls
 
-pytestmark = pytest.mark.req("P4")
+pytestmark = pytest.mark.req("P4", "T13")
 URL = "https://docs.example/guide"
 
 HTML = """<!doctype html><html><head><title>The guide</title><style>p {color: red}</style></head>

@@ -10,7 +10,7 @@ from agent_ls.app.web.pages import MAX_BYTES, MAX_REDIRECTS, HttpPages
 from agent_ls.environments.errors import PageError
 from tests.support.web_server import Answer, WebServer, web_server
 
-pytestmark = pytest.mark.req("P4")
+pytestmark = pytest.mark.req("P4", "T13")
 HERE = "127.0.0.1"
 NAME = "docs.example"
 
