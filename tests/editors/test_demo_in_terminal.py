@@ -21,7 +21,7 @@ pytestmark = [
 
 def demo(folder: Path, home: Path, path: str) -> Terminal:
     environ = commands.environment(home, PATH=path)
-    return Terminal(commands.command("demo", "--folder", str(folder)), cwd=home, environ=environ)
+    return Terminal(commands.command("demo", "--folder", str(folder)), cwd=home, environ=environ, rows=44)
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ from agent_ls.llm.endpoint import ProviderSettings
 from tests.llm.test_end_to_end import KEY, Server, ask, connected, every_wire, failure, streamed
 from tests.support.loopback import Gate, Reply, Text
 
+LIMIT_S = 0.7  # in which a request arrives, also on a machine that is busy
+
 
 @pytest.mark.req("U8")
 @pytest.mark.parametrize("stream", [True, False], ids=["stream", "complete"])
@@ -24,11 +26,11 @@ async def test_total_time_limit_ends_the_call(
     server: Server, provider: str, before: Sequence[str], stream: bool
 ) -> None:
     with server([[*map(Text, before), Gate()]]) as running:
-        settings = ProviderSettings(running.base_url, silence_timeout_s=30, total_timeout_s=0.2)
+        settings = ProviderSettings(running.base_url, silence_timeout_s=30, total_timeout_s=LIMIT_S)
         client = build_client(Credentials({provider: KEY}), {provider: settings})
         error = await failure(client, ask(provider), stream=stream)
         assert type(error) is e.RequestTimeoutError
-        assert "longer than 0.2 s" in str(error)
+        assert f"longer than {LIMIT_S} s" in str(error)
         with anyio.fail_after(30):
             await anyio.to_thread.run_sync(lambda: running.wait_for_requests(1))
             await anyio.to_thread.run_sync(running.requests[0].wait_disconnected)

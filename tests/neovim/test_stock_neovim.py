@@ -34,12 +34,12 @@ def chat(nvim: Nvim) -> str:
 
 
 @pytest.mark.req("H8", "H11")
-def test_a_conversation_completes_in_stock_neovim(nvim: Nvim, shop: Path) -> None:
+def test_a_conversation_completes_in_stock_neovim(nvim: Nvim, shop: Path, tmp_path: Path) -> None:
     nvim.keys(f"i{recipes.TASK}<Esc>:w<CR>")
-    for _ in range(4):
+    for count in range(4):
         nvim.wait_until(lambda: nvim.mode() == "c", "a question of the server's")
         nvim.keys("2<CR>")
-        nvim.wait_until(lambda: nvim.mode() != "c", "the question to be gone")
+        nvim.wait_until(lambda: recipes.answers(tmp_path / "bin") > count, "the answer to be taken")  # noqa: B023
     nvim.wait_until(lambda: chat(nvim).endswith("## you\n"), "the end of the answer")
     text = chat(nvim)
     assert text.startswith(f"{recipes.TASK}\n\n## agent <!-- s-")

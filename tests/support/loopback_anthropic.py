@@ -65,7 +65,7 @@ class AnthropicWire:
 
     def __init__(self) -> None:
         self._cache = PromptCache()
-        self._thought: dict[str, str] = {}
+        self._thought: dict[str, tuple[str, str]] = {}
         """Of each call that followed thinking: what seals it, as it has to come back with the call."""
 
     def key_of(self, headers: Mapping[str, str]) -> str:
@@ -96,7 +96,7 @@ class AnthropicWire:
         self._check_thinking(body)
         self._check_messages([_with_blocks(message) for message in body["messages"]])
         if _thinks(body):
-            self._check_thought(body["messages"])
+            self._check_thought(body["model"], body["messages"])
         if json.dumps(body).count('"cache_control"') > 4:
             raise Violation("A maximum of 4 blocks with cache_control may be provided.")
 
@@ -128,25 +128,25 @@ class AnthropicWire:
         ):
             raise Violation("`max_tokens` must be greater than `thinking.budget_tokens`.")
 
-    def _check_thought(self, messages: list[Json]) -> None:
-        """While a tool is in use, the thinking before its call has to come back."""
+    def _check_thought(self, model: str, messages: list[Json]) -> None:
+        """While a tool is in use, the thinking before its call has to come back to the model whose it is."""
         last = next((m for m in reversed(messages) if m["role"] == "assistant"), {})
         blocks = last.get("content") if messages[-1]["role"] == "user" else None
         for call in blocks if isinstance(blocks, list) else []:
-            seal = self._thought.get(call.get("id", ""))
-            if seal and not any(
+            thinker, seal = self._thought.get(call.get("id", ""), ("", ""))
+            if thinker == model and not any(
                 seal in (block.get("signature"), block.get("data")) for block in blocks or []
             ):
                 raise Violation("Expected `thinking` or `redacted_thinking`, but found `tool_use`.")
 
-    def _sealed(self, reply: Reply) -> Reply:
+    def _sealed(self, reply: Reply, model: str) -> Reply:
         """With an id on each call, which is remembered with the thinking before it."""
         items: list[Item] = []
         for item in reply.items:
             if isinstance(item, ToolCall):
                 item = replace(item, id=item.id or _call_id())
                 if seal := next((signature(text_of(i)) for i in items if isinstance(i, Reasoning)), ""):
-                    self._thought[item.id] = seal
+                    self._thought[item.id] = (model, seal)
             items.append(item)
         return replace(reply, items=items)
 
@@ -177,7 +177,7 @@ class AnthropicWire:
     # --- what it answers
 
     def whole(self, reply: Reply, body: Json) -> Json:
-        reply = self._sealed(reply)
+        reply = self._sealed(reply, body["model"])
         content = [_block(item) for item in reply.items if isinstance(item, Text | Reasoning | ToolCall)]
         return {
             **self._message(body, self._usage(reply, body)),
@@ -186,7 +186,7 @@ class AnthropicWire:
         }
 
     def steps(self, reply: Reply, body: Json) -> Iterator[bytes | Gate | CutStream | DropConnection]:
-        reply = self._sealed(reply)
+        reply = self._sealed(reply, body["model"])
         usage = self._usage(reply, body)
         first = {**usage, "output_tokens": 1}
         yield _frame({"type": "message_start", "message": self._message(body, first)})

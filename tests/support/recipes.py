@@ -46,3 +46,12 @@ def environment(folder: Path) -> dict[str, str]:
         "AGENT_LS_STATE_DIR": str(folder / "state"),
         TRUST_VARIABLE: os.sep,
     }
+
+
+def answers(folder: Path) -> int:
+    """How many approvals have been answered, of the sessions of `environment(folder)`.
+
+    What an editor shows is no witness: the next question may stand where the last one stood.
+    """
+    logs = folder.glob("state/workspaces/*/sessions/*/log.jsonl")
+    return sum(log.read_bytes().count(b'"kind":"approval_resolved"') for log in logs)

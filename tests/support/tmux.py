@@ -63,6 +63,10 @@ class Terminal:
     def wait_gone(self, text: str) -> str:
         return self._wait(lambda shot: text not in shot, f"gone from the screen: {text!r}")
 
+    def wait_until(self, condition: Callable[[], bool], waited_for: str) -> str:
+        """For what the screen does not tell."""
+        return self._wait(lambda _: condition(), waited_for)
+
     def exit_code(self) -> int:
         """Waits until the program has ended; 128 and more: a signal ended it."""
         self._wait(lambda _: self._status.read_text().endswith("\n"), "the end of the program")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 import anyio
 
@@ -24,6 +25,15 @@ FLUSH_S = 0.2
 TRIES = 8  # the user may be typing
 CLOSE = f"\n{YOU}\n"
 ATTRIBUTION = Attribution(label="agent-ls: the answer")
+
+
+@dataclass(frozen=True, slots=True)
+class _Unseen:
+    """An edit of which the editor has told nothing: it brings `text`; `region` is then there. `version`: before it."""
+
+    version: int
+    region: Region
+    text: str
 
 
 class ChatWriter:
@@ -44,6 +54,7 @@ class ChatWriter:
         self._sleep = sleep
         self._region: Region | None = None
         self._waiting = ""
+        self._unseen: _Unseen | None = None
         self._wake = anyio.Event()
 
     def take_up(self) -> None:
@@ -72,6 +83,9 @@ class ChatWriter:
             await self._sleep(FLUSH_S)
 
     async def _flush(self) -> None:
+        if not self._is_seen():
+            self._wake.set()  # later: until then all that comes is gathered
+            return
         for _ in range(TRIES):
             more = self._waiting
             document = self._host.open_document(self._path)
@@ -82,21 +96,39 @@ class ChatWriter:
             if region is None or edits is None:
                 region = Region(heading(self._session_id, read_chat(document.text).count + 1), "\n")
                 edits = opening(document.text, Region(region.marker, region.written + more))
+            region = Region(region.marker, region.written + more)
             try:
                 await self._host.apply_edit(document, edits, ATTRIBUTION)
             except StaleFileError:
                 continue
             except EnvError as error:
-                # It may still turn up: writing it again could double it.
+                # It may still turn up, and writing it again could double it: an editor may tell late of a change, as
+                # Emacs does while it asks something. The next text that it tells decides.
                 log.warning("the answer could not be written into %s: %s", self._path, error)
                 self._refused(str(error))
-                self._waiting = self._waiting[len(more) :]
-                self._region = None
+                self._unseen = _Unseen(document.version, region, more)
+                self._wake.set()
                 return
-            self._waiting = self._waiting[len(more) :]
-            self._region = None if more.endswith(CLOSE) else Region(region.marker, region.written + more)
+            self._wrote(region, more)
             return
         self._wake.set()  # somebody types without a pause: later
+
+    def _wrote(self, region: Region, text: str) -> None:
+        self._waiting = self._waiting[len(text) :]
+        self._region = None if text.endswith(CLOSE) else region
+
+    def _is_seen(self) -> bool:
+        """Whether it is known what became of the last edit; then it counts as written, or is written again."""
+        unseen = self._unseen
+        document = self._host.open_document(self._path)
+        if unseen is None or document is None:
+            return True
+        if document.version == unseen.version:
+            return False
+        self._unseen = None
+        if growing(document.text, unseen.region, "") is not None:
+            self._wrote(unseen.region, unseen.text)
+        return True
 
     async def finished(self) -> None:
         """When all that was gathered stands in the document, or cannot."""

@@ -11,6 +11,9 @@ M.DIFF_LINES = 16
 ---What is asked leave for is read with more care, and opens with the same key.
 M.ASKED_LINES = 60
 
+---Of what a rule would allow besides: the rest of the card is to stay in sight.
+local MAX_EXAMPLES = 2
+
 local DIFF_GROUPS = { ["+"] = "AgentLsAdded", ["-"] = "AgentLsRemoved" }
 
 ---@param diff string unified
@@ -269,7 +272,8 @@ local function draw_examples(rules, out)
     if #allows > 0 or #asked > 0 then
       for _, told in ipairs({ { "also allows: ", allows }, { "still asked: ", asked } }) do
         if #told[2] > 0 then
-          out:add({ INDENTED_BAR, { told[1] .. table.concat(told[2], " · "), "AgentLsDim" } })
+          local shown = table.concat(vim.list_slice(told[2], 1, MAX_EXAMPLES), " · ")
+          out:add({ INDENTED_BAR, { told[1] .. shown, "AgentLsDim" } })
         end
       end
       return
