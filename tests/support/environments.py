@@ -12,6 +12,7 @@ from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
+from agent_ls.environments.wrappers.logging import LoggingEnvironment
 from agent_ls.environments.wrappers.read_only import ReadOnlyEnvironment
 from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
 from agent_ls.testing.places import EnvironmentFactory, write_files
@@ -79,6 +80,9 @@ FACTORIES = [
     EnvironmentFactory("forwarding", lambda folder, files: ForwardingEnvironment(local(folder, files))),
     EnvironmentFactory(
         "read-only", lambda folder, files: ReadOnlyEnvironment(local(folder, files)), writes=False
+    ),
+    EnvironmentFactory(
+        "logging", lambda folder, files: LoggingEnvironment(local(folder, files), lambda line: None)
     ),
     EnvironmentFactory("bounded", lambda folder, files: BoundedEnvironment(local(folder, files), NoBounds())),
     EnvironmentFactory("sandboxed", sandboxed),
