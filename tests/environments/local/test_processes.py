@@ -218,7 +218,8 @@ async def test_a_write_that_waits_for_its_reader_ends_with_the_process(env: Loca
 
 async def test_killing_a_background_process_ends_what_it_started(env: LocalEnvironment) -> None:
     token = new_token()
-    command = "trap 'echo bye; exit' TERM; setsid sleep 1000 & echo ready; wait"
+    # The child says it, once it is another program: before, it would have the trap of the shell still.
+    command = "trap 'echo bye; exit' TERM; setsid sh -c 'echo ready; exec sleep 1000' & wait"
     info = await env.start_process(command, CommandOptions(env_vars={"TOKEN": token}))
     await printed(env, info.id, "ready")
     assert (await env.kill_process(info.id)).exit_code == 0
