@@ -81,9 +81,9 @@ async def end(root: Root, grace_seconds: float) -> list[int]:
             for row in found:
                 await _ended(row)
     stayed = await _look(root)
-    for row in asked.difference(stayed):
-        if row.pid not in root.sessions:  # a session's leader is a child whose status somebody waits for
-            _reap(row.pid)
+    # A session's leader is a child whose status somebody waits for. What it never waited for is ours with its end.
+    adopted = {row for row in asked.difference(stayed) if row.pid not in root.sessions}
+    await to_thread.run_sync(reap_orphans, adopted, limiter=anyio.CapacityLimiter(1))
     return sorted(row.pid for row in stayed)
 
 

@@ -88,6 +88,14 @@ os.wait()
 os.execvp("sleep", ["sleep", "1000"])
 """
 
+UNAWAITED = """
+import os
+child = os.fork() or os._exit(0)
+os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+print("ready", flush=True)
+os.execvp("sleep", ["sleep", "1000"])
+"""
+
 TREES = {
     "a plain child": "echo ready; sleep 1000; true",
     "a group": "sleep 1000 & sleep 1000 & echo ready; wait",
@@ -98,6 +106,7 @@ TREES = {
         "setsid bash -c \"trap '' TERM; setsid bash -c 'echo ready; exec sleep 1000' & wait; sleep 1000\" & wait"
     ),
     "a double fork": f"exec {sys.executable} -c '{DOUBLE_FORK}'",
+    "a child that ended and was not waited for": f"exec {sys.executable} -c '{UNAWAITED}'",
     "no environment left": "env -i setsid bash -c 'echo ready; exec -a $0 sleep 1000' $TOKEN & wait",
     "stopped": "sleep 1000 & kill -STOP $!; echo ready; wait",
     "an orphan of the group": "(sleep 1000 & echo ready) ; exec sleep 1000",
