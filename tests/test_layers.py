@@ -60,7 +60,7 @@ ALLOWED: dict[str, set[str]] = {
 
 # Engines: values in, values out. Nothing here may touch the world.
 NO_IO = ("text", "patch", "review", "llm.providers", "llm.sse", "llm.retry", "loop.step", "loop.truncation",
-         "loop.loop_detection", "loop.redaction", "loop.history", "loop.figures", "loop.events",
+         "loop.loop_detection", "loop.redaction", "loop.history", "loop.figures", "loop.log_lines", "loop.events",
          "loop.event_codec", "loop.items",
          "policy", "tools",
          "environments.memory", "environments.search", "llm.accumulate", "headless.transcript",

@@ -28,7 +28,6 @@ from agent_ls.app.settings import Settings
 from agent_ls.app.stored import SessionFiles
 from agent_ls.app.surroundings import EditorEyes, EditorSurroundings
 from agent_ls.app.trust import TrustGate, WorkspaceTrust
-from agent_ls.app.walls import Leaving, SessionWalls
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.editor_host import EditorHost
@@ -36,11 +35,9 @@ from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.local.own_terminals import chosen_terminals
 from agent_ls.environments.terminal_host import TerminalHost
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
-from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
 from agent_ls.loop.approval import ApprovalDesk
 from agent_ls.loop.budget import UseLimits
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.events import RecordedEvent
 from agent_ls.loop.ids import SessionId
 from agent_ls.loop.redaction import Known
 from agent_ls.loop.restored import Restored
@@ -53,6 +50,7 @@ from agent_ls.store.sessions import OpenSession
 
 if TYPE_CHECKING:
     from agent_ls.app.recording.tape import Tape
+    from agent_ls.app.walls import SessionWalls
     from agent_ls.profiles.base import ProviderProfile
     from agent_ls.tools.web_fetch import WebPages
 
@@ -164,8 +162,16 @@ class Assembler:
             client = RecordingClient(client, tape)
             heard = partial(RecordingCommands, tape=tape)
             opened.recorder.also = tape.event
-        walls = self._walls(settings, bounds, lambda event: session.emit(event))
-        within = SandboxedEnvironment(files, walls, Leaving(desk, folder)) if walls else files
+        walls: SessionWalls | None = None
+        within = files
+        if settings.sandbox.enabled and not self.environment:  # a place of a program's own has its own
+            from agent_ls.app.walls import Leaving, SessionWalls  # seldom wanted
+            from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
+
+            walls = SessionWalls(
+                settings.sandbox, bounds.places, str(self.state), lambda event: session.emit(event)
+            )
+            within = SandboxedEnvironment(files, walls, Leaving(desk, folder))
         bounded = BoundedEnvironment(within, bounds)
         commands = command_files(listed, files, self.host) if listed else None
         environment = ReviewedEnvironment(bounded, self.review, stored, desk.is_reviewed_first, commands)
@@ -231,17 +237,6 @@ class Assembler:
         return lambda provider, model: with_web_tools(
             self.models.profile(provider, model), settings, client, pages
         )
-
-    def _walls(
-        self,
-        settings: Settings,
-        bounds: PathBounds,
-        emit: Callable[[RecordedEvent], object],
-    ) -> SessionWalls | None:
-        """None: none were asked for, or commands run in a place of a program's own."""
-        if not settings.sandbox.enabled or self.environment:
-            return None
-        return SessionWalls(settings.sandbox, bounds.places, str(self.state), emit)
 
 
 def _config(settings: Settings, effort: str | None) -> SessionConfig:

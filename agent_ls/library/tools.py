@@ -6,7 +6,7 @@ import inspect
 import json
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, TypeAlias, cast, get_type_hints
+from typing import Any, TypeAlias, cast, get_type_hints, overload
 
 from pydantic import Field, create_model
 
@@ -18,7 +18,17 @@ Function: TypeAlias = Callable[..., Awaitable[object]]
 SUMMARY_CHARS = 100
 
 
-def tool(function: Function | None = None, *, category: Category = "read", name: str = "") -> Any:
+@overload
+def tool(function: Function) -> Tool[Any]: ...
+
+
+@overload
+def tool(*, category: Category = "read", name: str = "") -> Callable[[Function], Tool[Any]]: ...
+
+
+def tool(
+    function: Function | None = None, *, category: Category = "read", name: str = ""
+) -> Tool[Any] | Callable[[Function], Tool[Any]]:
     """Makes a Tool of an async function: `@tool`, or `@tool(category="admin")`.
 
     Each parameter needs a type, and becomes one of the tool; `Annotated[int, "what it means"]` describes it. What the
@@ -30,7 +40,7 @@ def tool(function: Function | None = None, *, category: Category = "read", name:
         TypeError: it is not async, or a parameter has no type.
     """
     if function is None:
-        return partial(tool, category=category, name=name)
+        return lambda function: _tool(function, category, name or function.__name__)
     return _tool(function, category, name or function.__name__)
 
 

@@ -32,8 +32,8 @@ from agent_ls.loop.events import (
     ToolCallEnd,
     ToolCallStart,
 )
-from agent_ls.loop.figures import log_line
 from agent_ls.loop.ids import SessionId
+from agent_ls.loop.log_lines import log_line
 from agent_ls.loop.proposed import Proposed
 from agent_ls.loop.redaction import Known, known_end, none_known, without, without_known
 from agent_ls.loop.seams import Clock, Recorder

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, cast
 
-from pydantic import ConfigDict, create_model
+from pydantic import AliasChoices, create_model
 
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.tools.base import Arguments, Tool
@@ -110,13 +110,11 @@ def _renamed(text: str, family: str) -> str:
 def _with_names(arguments: type[Arguments], names: tuple[tuple[str, str], ...]) -> type[Arguments]:
     """A subclass whose JSON has these names; ours are understood as well."""
 
-    class Named(arguments):  # type: ignore[valid-type, misc]  # a class that is made at run time
-        model_config = ConfigDict(populate_by_name=True)
-
     fields: dict[str, Any] = {}
     for ours, theirs in names:
         named = copy(arguments.model_fields[ours])
-        named.alias = named.validation_alias = named.serialization_alias = theirs
+        named.alias = named.serialization_alias = theirs
+        named.validation_alias = AliasChoices(theirs, ours)
         named.alias_priority = 2  # given, not made
         fields[ours] = (named.annotation, named)
-    return cast("type[Arguments]", create_model(arguments.__name__, __base__=Named, **fields))
+    return cast("type[Arguments]", create_model(arguments.__name__, __base__=arguments, **fields))

@@ -197,7 +197,7 @@ def _signals(end: Callable[[], None]) -> Iterator[None]:
     try:
         yield
     finally:
-        with contextlib.suppress(NotImplementedError, ValueError):
+        with contextlib.suppress(NotImplementedError, ValueError):  # as above
             for number in caught:
                 loop.remove_signal_handler(number)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent_ls.store.errors import UnknownTurnError
-from agent_ls.store.log import record
+from agent_ls.store.log import json_line
 
 _LEFT = frozenset(("hunk_state", "queue", "session_end", "title"))
 _KEPT_RECORDS = ("turn", "agentTurn", "prompt", "prefix", "config")
@@ -47,7 +47,7 @@ def forked(lines: Iterable[bytes], session_id: str, at_turn: str = "") -> Fork:
             event |= {"sessionId": session_id, "seq": seq}
             if ref := event["data"].get("outputRef"):
                 refs.append(ref)
-    return Fork(tuple(_line(item) for item in kept), tuple(refs))
+    return Fork(tuple(json_line(item) for item in kept), tuple(refs))
 
 
 def _records(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
@@ -116,8 +116,3 @@ def _missing_end(kept: list[dict[str, Any]]) -> list[dict[str, Any]]:
         {"event": {**head, "kind": "state", **rest, "data": {"state": "IDLE"}}},
         {"event": {**head, "kind": "processing_end", **rest, "data": {"reason": "completed"}}},
     ]
-
-
-def _line(item: dict[str, Any]) -> bytes:
-    ((kind, value),) = item.items()
-    return record(kind, value)  # type: ignore[arg-type]  # a kind that was read from a log

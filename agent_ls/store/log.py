@@ -57,7 +57,7 @@ class Header:
     title: str = ""
 
     def line(self) -> bytes:
-        return _json_line(
+        return json_line(
             {
                 "format": FORMAT,
                 "sessionId": self.session_id,
@@ -93,7 +93,7 @@ def parse_header(line: bytes, path: str) -> Header:
 
 
 def record(kind: RecordKind, value: Any) -> bytes:
-    return _json_line({kind: value})
+    return json_line({kind: value})
 
 
 def event_record(encoded: bytes) -> bytes:
@@ -210,7 +210,7 @@ def _cut_torn_line(descriptor: int) -> None:
         os.ftruncate(descriptor, end)
 
 
-def _json_line(value: Mapping[str, Any]) -> bytes:
+def json_line(value: Mapping[str, Any]) -> bytes:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
     try:
         return text.encode("utf-8") + b"\n"

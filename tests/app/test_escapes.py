@@ -431,10 +431,8 @@ NOT_THROUGH = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("command", THROUGH)
-async def test_command_that_goes_through_a_folder_with_what_is_ignored_is_asked_about(
-    work: Path, command: str
-) -> None:
+async def asked_beside_what_is_ignored(work: Path, command: str) -> list[ApprovalRequested]:
+    """What the user is asked about a command where an ignored file lies deep; its words are told in no case."""
     (work / ".agent-ls-ignore").write_text("private.txt\n")
     (work / "other").mkdir()
     (work / "sub" / "deep").mkdir(parents=True)
@@ -442,21 +440,21 @@ async def test_command_that_goes_through_a_folder_with_what_is_ignored_is_asked_
     async with running(work.parent, [[shell(command)]]) as bench:
         talk = await bench.talk("full", deny)
         assert "hidden word" not in await told(bench, talk)
-        assert len(talk.of(ApprovalRequested)) == 1
+        return talk.of(ApprovalRequested)
+
+
+@pytest.mark.parametrize("command", THROUGH)
+async def test_command_that_goes_through_a_folder_with_what_is_ignored_is_asked_about(
+    work: Path, command: str
+) -> None:
+    assert len(await asked_beside_what_is_ignored(work, command)) == 1
 
 
 @pytest.mark.parametrize("command", NOT_THROUGH)
 async def test_command_that_tells_nothing_of_what_is_ignored_is_not_asked_about(
     work: Path, command: str
 ) -> None:
-    (work / ".agent-ls-ignore").write_text("private.txt\n")
-    (work / "other").mkdir()
-    (work / "sub" / "deep").mkdir(parents=True)
-    (work / "sub" / "deep" / "private.txt").write_text("hidden word\n")
-    async with running(work.parent, [[shell(command)]]) as bench:
-        talk = await bench.talk("full", deny)
-        assert "hidden word" not in await told(bench, talk)
-        assert talk.of(ApprovalRequested) == []
+    assert await asked_beside_what_is_ignored(work, command) == []
 
 
 async def test_file_of_secrets_is_asked_about_before_it_is_read(work: Path) -> None:

@@ -80,14 +80,14 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-@agent_ls.tool(category="write")  # type: ignore[untyped-decorator]  # a tool comes of it
+@agent_ls.tool(category="write")
 async def launch(what: str) -> str:
     """Does something that nobody sees."""
     DONE.append(what)
     return "done"
 
 
-@agent_ls.tool(category="admin", name="server__tool")  # type: ignore[untyped-decorator]
+@agent_ls.tool(category="admin", name="server__tool")
 async def nested(what: str) -> str:
     """Named as the tools of servers are."""
     DONE.append(what)
@@ -208,8 +208,8 @@ def test_nobody_else_calls_what_changes_the_world() -> None:
         if name.startswith("environments/") or "sample_project" in name:
             continue
         for node in ast.walk(ast.parse(path.read_text())):
-            is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-            if is_call and node.func.attr in ACTING and not _is_wrapper(node.func):  # type: ignore[attr-defined]
+            called = node.func if isinstance(node, ast.Call) else None
+            if isinstance(called, ast.Attribute) and called.attr in ACTING and not _is_wrapper(called):
                 callers.add(name)
     assert callers == KNOWN_CALLERS.keys()
 

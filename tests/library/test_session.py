@@ -123,7 +123,7 @@ async def test_tool_of_a_function_is_offered_checked_and_called(tmp_path: Path) 
         """Adds two numbers."""
         return {"sum": a + b}
 
-    @agent_ls.tool(category="admin", name="launch")  # type: ignore[untyped-decorator]  # a tool comes of it
+    @agent_ls.tool(category="admin", name="launch")
     async def started(what: str) -> str:
         """Launches it."""
         return f"{what} is off"

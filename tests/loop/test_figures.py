@@ -15,7 +15,8 @@ from agent_ls.loop.events import (
     UsageReport,
     UserInput,
 )
-from agent_ls.loop.figures import figures_of, log_line
+from agent_ls.loop.figures import figures_of
+from agent_ls.loop.log_lines import log_line
 
 pytestmark = pytest.mark.req("R6")
 
