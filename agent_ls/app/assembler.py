@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,7 @@ from agent_ls.app.recording.tapes import Tapes
 from agent_ls.app.resumed_reviews import ResumedReviews
 from agent_ls.app.review_desk import ReviewDesk
 from agent_ls.app.reviewed_environment import ReviewedEnvironment, command_files
+from agent_ls.app.roots import SessionRoots
 from agent_ls.app.settings import Settings
 from agent_ls.app.stored import SessionFiles
 from agent_ls.app.surroundings import EditorEyes, EditorSurroundings
@@ -72,7 +73,8 @@ class Assembler:
     """`start` runs a short task beside the sessions; `audience` is a session that may still be told something.
 
     `host` and `eyes` None: there is no editor. `environment` stands in place of this machine, `pages` of the web.
-    `user_folder` holds what is the user's own, definitions of tools among it.
+    `user_folder` holds what is the user's own, definitions of tools among it. `folders` tells what is open in the
+    workspace at this moment.
     """
 
     models: Models
@@ -91,6 +93,7 @@ class Assembler:
     start: Callable[[Callable[[], Awaitable[None]]], None]
     audience: Callable[[str], LiveSession | None]
     user_folder: Path
+    folders: Callable[[], Sequence[str]]
 
     def local(self, folder: str, settings: Settings) -> ExecutionEnvironment:
         if self.environment:
@@ -116,6 +119,13 @@ class Assembler:
 
         return await anyio.to_thread.run_sync(load)
 
+    async def _others(self, roots: SessionRoots, settings: Settings) -> Mapping[str, ExecutionEnvironment]:
+        """The folders beside the session's own at the start of an input, as they are read."""
+        await roots.settle()
+        if self.environment:  # what a program's own place holds beside its folder is not known here
+            return {}
+        return {folder: self.files(self.local(folder, settings)) for folder in roots.others}
+
     def assemble(
         self,
         opened: OpenSession,
@@ -129,6 +139,7 @@ class Assembler:
         files = self.files(local)
         stored = SessionFiles(opened, header)
         bounds = PathBounds(places_of(folder))
+        roots = SessionRoots(folder, self.folders, self.trust, bounds, lambda event: session.emit(event))
         untold = opened.stored.fold.notices if opened.stored else ()
         notices = Notices(opened.recorder.notice, untold)
         asking = ApprovalDesk(
@@ -169,11 +180,11 @@ class Assembler:
             from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
 
             walls = SessionWalls(
-                settings.sandbox, bounds.places, str(self.state), lambda event: session.emit(event)
+                settings.sandbox, lambda: bounds.places, str(self.state), lambda event: session.emit(event)
             )
             within = SandboxedEnvironment(files, walls, Leaving(desk, folder))
         bounded = BoundedEnvironment(within, bounds)
-        commands = command_files(listed, files, self.host) if listed else None
+        commands = command_files(roots.listing(listed), files, self.host) if listed else None
         environment = ReviewedEnvironment(bounded, self.review, stored, desk.is_reviewed_first, commands)
         profiles = with_cli_tools(
             self._profiles(settings, client, tape), choice.tools.tools, self.models.child_environ
@@ -195,6 +206,7 @@ class Assembler:
                 local,
                 files,
                 trusted=gate.settled,
+                others=partial(self._others, roots, settings),
                 facts=facts_from_json(facts) if opened.stored else None,
                 keep=lambda facts: stored.remember({"environment": facts_to_json(facts)}),
             ),
@@ -214,6 +226,7 @@ class Assembler:
             notices=notices,
             stored=stored,
             title=opened.stored.title if opened.stored else header.title,
+            prepare=partial(roots.settle, tell=False),
         )
         return live
 

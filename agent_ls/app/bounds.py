@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
 
 class PathBounds:
-    """`allowed` is told what may be done, before it is done. Only real paths are remembered."""
+    """`allowed` is told what may be done, before it is done. Only real paths are remembered.
+
+    `places` may be set anew between two inputs: folders are opened and closed.
+    """
 
     def __init__(self, places: Places) -> None:
         self.places = places
@@ -103,11 +106,11 @@ class PathBounds:
             raise AccessDeniedError(path, f"it leads to {real} now, and led to {judged} when it was allowed")
 
 
-def places_of(root: str) -> Places:
-    """The places of a session that works in the folder `root`. Follows links, so it blocks."""
-    given = os.path.abspath(root)
+def places_of(*folders: str) -> Places:
+    """The places of a session that works in these folders. Follows links, so it blocks."""
+    given = map(os.path.abspath, folders)
     # Models write paths below the folder as it was opened; that may be a link.
-    roots = tuple(dict.fromkeys((os.path.realpath(given), given)))
+    roots = tuple(dict.fromkeys(name for folder in given for name in (os.path.realpath(folder), folder)))
     return Places(roots, os.path.realpath(os.path.expanduser("~")), IgnoreFile(roots))
 
 

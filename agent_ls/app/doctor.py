@@ -105,11 +105,9 @@ async def _sandbox() -> Finding:
     """What a session in this folder would have, were one asked for."""
     text = "bubblewrap and seatbelt are not for Windows"
     if os.name == "posix":
+        places = await anyio.to_thread.run_sync(places_of, ".")
         walls = SessionWalls(
-            SandboxSettings(enabled=True),
-            await anyio.to_thread.run_sync(places_of, "."),
-            str(state_folder()),
-            lambda event: None,
+            SandboxSettings(enabled=True), lambda: places, str(state_folder()), lambda event: None
         )
         text = await walls.raise_up()
         stands = walls.stand

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -44,7 +44,10 @@ class SessionSummary:
 
 
 class LiveSession:
-    """`environment` is where the session's tools act, `files` the same without the ledger's wrapper."""
+    """`environment` is where the session's tools act, `files` the same without the ledger's wrapper.
+
+    `prepare` is awaited before the session runs.
+    """
 
     def __init__(
         self,
@@ -57,8 +60,10 @@ class LiveSession:
         notices: Notices,
         stored: SessionFiles,
         title: str,
+        prepare: Callable[[], Awaitable[None]],
     ) -> None:
         self.title = title
+        self.prepare = prepare
         self.session = session
         self._profiles = profiles
         self.desk = desk

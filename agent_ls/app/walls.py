@@ -28,11 +28,13 @@ from agent_ls.policy.places import Places
 class SessionWalls:
     """ADAPTER Confinement. `state` is the folder of keys, rules and sessions; `emit` records an event.
 
+    `places` tells them as they are now.
+
     `replaced` as in Walls.
     """
 
     settings: SandboxSettings
-    places: Places
+    places: Callable[[], Places]
     state: str
     emit: Callable[[RecordedEvent], object]
     sandbox: Sandbox | None = None
@@ -70,7 +72,7 @@ class SessionWalls:
         """As things lie now: what is to be hidden may have come to be since."""
         if not self._temporary:
             self._temporary = os.path.realpath(tempfile.mkdtemp(prefix="agent-ls-tmp-"))
-        walls = walls_of(self.settings, self.places, self.state, self._temporary)
+        walls = walls_of(self.settings, self.places(), self.state, self._temporary)
         return replace(walls, replaced=self.replaced)
 
 

@@ -102,6 +102,8 @@ class Workbench:
         pages: WebPages | None = None,
     ) -> None:
         self.settings = settings
+        self.folders: Callable[[], Sequence[str]] = tuple
+        """Those of the workspace that are open now: a session works in its own, and in the others (H1)."""
         self._clock = SystemClock()
         pause = partial(self._clock.sleep, settings.walkthrough_pause_ms / 1000)
         own = {WALKTHROUGH: WalkthroughAdapter(pause), **(adapters or {})}
@@ -134,6 +136,7 @@ class Workbench:
             start=self._run_beside,
             audience=self._maybe_audience,
             user_folder=self._store.layout.root,
+            folders=lambda: self.folders(),
         )
         self._opening = anyio.Lock()
         self._retention = Retention(self._store.layout, settings.sessions)
@@ -207,7 +210,9 @@ class Workbench:
         with _closed_on_failure(opened):
             with store_errors(session_id):
                 standing = partial(self.trust.standing, folder)
-                await self._tapes.begin(header, choice.mode, choice.review, settings, standing)
+                await self._tapes.begin(
+                    header, choice.mode, choice.review, settings, standing, self.folders()
+                )
             live = self._assembler.assemble(opened, header, choice, settings, None)
             live.remember()
             self._start(live, opened, choice.tools.warning)
@@ -349,6 +354,7 @@ class Workbench:
         """One session's task, from its start to its last line."""
         try:
             await live.environment.initialize()
+            await live.prepare()
             await live.session.run()
         except Exception:  # the supervisor's edge: one session must not end the others (R5)
             log.exception("session %s ended by an error of ours", live.session.id)

@@ -52,6 +52,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "('npm test'), or pages of a site (https://HOST); may be given several times",
     )
     parser.add_argument("--cd", type=Path, default=Path(), metavar="FOLDER", help="work in this folder")
+    parser.add_argument(
+        "--add-dir",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="work in this folder besides; may be given several times. It is to be trusted as the first one",
+    )
     parser.add_argument("--resume", default="", metavar="ID", help="go on with a stored session")
     parser.add_argument(
         "--record",
@@ -71,6 +79,8 @@ def run(options: argparse.Namespace) -> int:
         problem = "the prompt is empty: say what to do"
     elif not options.cd.is_dir():
         problem = f"no such folder: {options.cd}"
+    elif missing := next((folder for folder in options.add_dir if not folder.is_dir()), None):
+        problem = f"no such folder: {missing}"
     elif options.record and options.resume:
         problem = "--record is for a new session: what went before would be missing in it"
     elif options.approve == "ask" and (options.prompt == "-" or not sys.stdin.isatty()):
@@ -92,6 +102,7 @@ def run(options: argparse.Namespace) -> int:
                 trust=options.trust,
                 settings=_settings(options.sandbox),
                 allow=options.allow,
+                beside=[folder.resolve() for folder in options.add_dir],
                 record=options.record.absolute() if options.record else None,
             )
         )

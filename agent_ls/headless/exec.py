@@ -54,6 +54,7 @@ class ExecOptions:
     record: Path | None = None
     trust: bool = False
     allow: Sequence[str] = ()
+    beside: Sequence[Path] = ()
     settings: Settings = field(default_factory=Settings)
 
 
@@ -102,6 +103,7 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
         record_to=options.record,
         trusting=trusting,
     )
+    bench.folders = lambda: [str(folder) for folder in options.beside]
     outcome = Outcome()
     refused: AppError | None = None
     async with anyio.create_task_group() as group:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -257,6 +258,7 @@ async def open_session(
     state_dir: Path | None = None,
     adapters: Mapping[str, ProviderAdapter] | None = None,
     trusted: bool = False,
+    beside: Sequence[str | Path] = (),
 ) -> AsyncGenerator[AgentSession]:
     """A session in `folder`, new or (`resume`) stored; leaving the block ends it, and it stays stored.
 
@@ -267,6 +269,7 @@ async def open_session(
     all the same. `environment` is where tools act, in place of this machine; `folder` is then not looked at.
     `trusted`: your program knows whose files these are. Without, and where the user has not decided, `approve` is asked
     about the folder (an effect of type TrustEffect); without that nothing is changed or run in it.
+    `beside` are folders to work in besides, trusted like `folder`; the model names them by their absolute paths.
     `settings` are those of docs/configuration.md; `adapters` are providers of your own, by name.
 
     Raises:
@@ -285,6 +288,8 @@ async def open_session(
         trusting="trusted" if trusted else "asked" if approve else "kept",
         profile_options=ProfileOptions(base_prompt=base_prompt, without=tuple(without_tools)),
     )
+    others = [str(await anyio.Path(place).expanduser()) for place in beside]
+    bench.folders = lambda: [os.path.abspath(place) for place in others]
     where = environment.working_directory() if environment else str(await anyio.Path(folder).expanduser())
     refused: Exception | None = None
     async with anyio.create_task_group() as tasks:

@@ -48,7 +48,7 @@ def environment_block(facts: EnvironmentFacts, profile: ProviderProfile) -> str:
         ("Model", profile.display_name or profile.model),
         ("Knowledge cutoff", profile.knowledge_cutoff),
     ]
-    lines = [f"{name}: {_one_line(value)}" for name, value in rows if value]
+    lines = [f"{name}: {one_line(value)}" for name, value in rows if value]
     return "\n".join(["<environment>", *lines, *_history(git), "</environment>"])
 
 
@@ -65,10 +65,10 @@ def _history(git: GitSnapshot) -> list[str]:
     if git.changed is not None:
         lines.append(f"Status: {git.changed} changed, {git.untracked or 0} untracked")
     if git.commits:
-        lines += ["Recent commits:", *(f"- {_one_line(commit)}" for commit in git.commits)]
+        lines += ["Recent commits:", *(f"- {one_line(commit)}" for commit in git.commits)]
     return lines
 
 
-def _one_line(text: str) -> str:
-    """Names of branches and subjects of commits are other people's text: they get no line, and no tag, of their own."""
+def one_line(text: str) -> str:
+    """Names of folders, branches and commits are other people's text: they get no line, and no tag, of their own."""
     return " ".join(text.split()).replace("<", "‹").replace(">", "›")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvError, PathNotFoundError
+from agent_ls.profiles.environment_block import one_line
 from agent_ls.profiles.git_snapshot import git_root
 from agent_ls.text import decode
 
@@ -71,6 +72,21 @@ async def _document(environment: ExecutionEnvironment, path: str) -> str:
     except EnvError as error:
         return f"[This file could not be read: {error}]"
     return _UNDECODABLE.sub("\ufffd", decode(data).text)
+
+
+def folders_layer(own: str, others: Sequence[str]) -> str:
+    """What a workspace of several folders is, "" for one of one: absolute paths, `own` is the working directory."""
+    if not others:
+        return ""
+    lines = [f"- {one_line(own)} (the working directory)", *(f"- {one_line(folder)}" for folder in others)]
+    return "\n".join([FOLDERS, "", *lines])
+
+
+FOLDERS = (
+    "# Folders of the workspace\n\n"
+    "The user works in several folders. Relative paths are those of the working directory; name what lies in another "
+    "folder by its absolute path, search it by naming it, and run its commands with it as their working directory."
+)
 
 
 def documents_layer(documents: Sequence[ProjectDocument], *, trusted: bool = True) -> str:

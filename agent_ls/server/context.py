@@ -68,10 +68,18 @@ class Context:
         return to_wire.session_info(live.summary(), live.session)
 
     def folder(self, given: str | None) -> str:
-        """The path of a workspace folder, given as a uri or a path; the editor's own when none is given."""
-        path = maybe_path(given) or given if given else next(iter(self.folders()), "")
+        """The path of a workspace folder, given as a uri or a path.
+
+        None: that of the file in front of the user, the innermost of nested ones, else the editor's first.
+        """
+        path = maybe_path(given) or given if given else self._folder_in_front()
         if not path or not isabs(path):
             raise InvalidParamsError(
                 "workspaceFolder", "no folder is open in the editor; name one by its uri"
             )
         return normpath(path)
+
+    def _folder_in_front(self) -> str:
+        folders, active = self.folders(), self.host.view.active
+        around = [folder for folder in folders if active.startswith(folder.rstrip("/") + "/")]
+        return max(around, key=len) if around else next(iter(folders), "")

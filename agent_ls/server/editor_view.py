@@ -43,6 +43,11 @@ class EditorView:
         self._selection = selection if self._active else None
         self._visible = tuple(path for uri in visible if (path := maybe_path(uri)))
 
+    @property
+    def active(self) -> str:
+        """The path of the file in front, "" when none is or it is not known."""
+        return self._active
+
     def selected(self) -> Selected | None:
         """The lines that are selected; None for a mere cursor, and where the text is not known."""
         lines = _selected_lines(self._selection)

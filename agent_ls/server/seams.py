@@ -278,7 +278,9 @@ class OutputPart(Protocol):
 
 
 class Bench(Protocol):
-    """All sessions of this process, and the ledger."""
+    """All sessions of this process, and the ledger. `folders` tells those of the workspace that are open now."""
+
+    folders: Callable[[], Sequence[str]]
 
     @property
     def models(self) -> Models: ...

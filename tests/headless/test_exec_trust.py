@@ -72,3 +72,26 @@ def test_flag_confines_commands(project: Path, flags: tuple[str, ...], is_made: 
         done = run("exec", "--approve", "all", *flags, "do it", cwd=project, environ=environ)
     assert (project / "inside").exists() and (Path(environ["HOME"]) / "made").exists() == is_made
     assert ("Commands run in a sandbox" in done.out) != is_made
+
+
+@pytest.mark.req("H1")
+@pytest.mark.parametrize("trusted", [True, False])
+def test_folder_beside_is_worked_in_when_it_is_trusted(project: Path, trusted: bool) -> None:
+    beside = project.parent / "beside"
+    beside.mkdir()
+    script: Script = [
+        [ToolCall("write_file", {"file_path": str(beside / "made.txt"), "content": "x"})],
+        "Done.",
+    ]
+    with AnthropicServer(script) as server:
+        environ = environment(project.parent / "home", **provider_variables(server))
+        environ[TRUST_VARIABLE] = f"{project}:{beside}" if trusted else str(project)
+        arguments = ("--approve", "edits", "--add-dir", str(beside))
+        done = run("exec", *arguments, "do it", cwd=project, environ=environ)
+    assert (done.code, (beside / "made.txt").exists()) == ((0, True) if trusted else (3, False))
+    assert trusted or f"{beside} is open beside" in done.out
+
+
+def test_folder_beside_that_is_not_there_is_told_before_anything_is_begun(project: Path) -> None:
+    done = run("exec", "--add-dir", "gone", "do it", cwd=project, environ=environment(project))
+    assert done.code == 2 and "no such folder: gone" in done.err

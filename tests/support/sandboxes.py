@@ -46,4 +46,6 @@ def walls(
     heard: list[RecordedEvent] = told if told is not None else []
     places = Places((str(root.resolve()),), str(Path.home().resolve()))
     chosen = SandboxSettings.model_validate({"enabled": True, **settings})
-    return SessionWalls(chosen, places, str(state), heard.append, replaced=(str(root.parent / "tmp"),))
+    return SessionWalls(
+        chosen, lambda: places, str(state), heard.append, replaced=(str(root.parent / "tmp"),)
+    )

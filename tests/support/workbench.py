@@ -133,6 +133,7 @@ async def running(
     model: ProviderAdapter | None = None,
     trusting: Trusting = "asked",
     pages: WebPages | None = None,
+    record_to: Path | None = None,
 ) -> AsyncIterator[Bench]:
     """Leaving it ends the workbench, as the end of the process does. `model` stands in for one with the script."""
     folder = tmp_path / "project"
@@ -147,6 +148,7 @@ async def running(
         adapters={PROVIDER: model},
         trusting=trusting,
         pages=pages,
+        record_to=record_to,
     )
     async with anyio.create_task_group() as group:
         await group.start(workbench.run)

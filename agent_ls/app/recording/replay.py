@@ -148,6 +148,7 @@ async def replay(recording: Recording) -> Replayed:
             trusting=_TRUSTING.get(header.get("trust"), "trusted"),
             pages=place,
         )
+        bench.folders = lambda: _texts(header.get("folders"))
         async with anyio.create_task_group() as tasks:
             await tasks.start(bench.run)
             live = await bench.new_session(
@@ -163,6 +164,10 @@ async def replay(recording: Recording) -> Replayed:
     told.events = len(events)
     told.differences += _compared(recording.events, events)
     return told
+
+
+def _texts(value: object) -> Sequence[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 class _Model:

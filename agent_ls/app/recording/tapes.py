@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +35,7 @@ class Tapes:
         review: ReviewSetting,
         settings: Settings,
         trust: Callable[[], Standing],
+        folders: Sequence[str],
     ) -> None:
         """When it is wanted, all that this session is told is recorded, from its beginning on.
 
@@ -54,6 +55,7 @@ class Tapes:
             "review": review,
             "settings": kept,
             "trust": await anyio.to_thread.run_sync(trust),
+            "folders": list(folders),
         }
         tape = partial(begun, path, header, facts, self._secrets)
         self._running[header.session_id] = await anyio.to_thread.run_sync(tape)

@@ -32,6 +32,9 @@ async def complete(context: Context, params: wire.Complete) -> wire.CompleteResu
     paths = await context.bench.mentions.find(folder, params.query, params.limit, opened)
     known = list(_known(context, folder, params.query))
     files = [_mention(folder, path, is_open=path in opened) for path in paths]
+    for other in context.folders() if params.query else ():
+        if len(files) < params.limit and not _overlap(folder, other):
+            files += await _of_other(context, other, params)
     # Who has typed nothing yet sees what is open first, then what else there is to mention.
     at = sum(path in opened for path in paths) if not params.query else 0
     return wire.CompleteResult(items=(*files[:at], *known, *files[at:])[: params.limit])
@@ -45,6 +48,19 @@ def _folder(context: Context, params: wire.Complete) -> str:
     if folder not in context.folders():
         raise InvalidParamsError(params.method, f"workspaceFolder: {folder} is not open in the editor")
     return folder
+
+
+async def _of_other(context: Context, folder: str, params: wire.Complete) -> Sequence[wire.Completion]:
+    """Of a folder beside the one that is asked about: its name stands before what lies in it."""
+    found = await context.bench.mentions.find(folder, params.query, params.limit, _opened(context, folder))
+    items = [_mention(folder, path, is_open=False) for path in found]
+    return [item.model_copy(update={"label": f"{os.path.basename(folder)}/{item.label}"}) for item in items]
+
+
+def _overlap(folder: str, other: str) -> bool:
+    """One lies in the other: its files would be offered twice."""
+    one, two = folder.rstrip("/") + "/", other.rstrip("/") + "/"
+    return one.startswith(two) or two.startswith(one)
 
 
 def _opened(context: Context, folder: str) -> Sequence[str]:

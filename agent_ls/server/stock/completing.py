@@ -8,7 +8,7 @@ from typing import Any
 from agent_ls.server import protocol as wire, to_lsp
 from agent_ls.server.context import Context
 from agent_ls.server.features.completion import complete
-from agent_ls.server.from_lsp import spot
+from agent_ls.server.from_lsp import maybe_path, spot
 from agent_ls.server.stock.chat_text import read_chat
 from agent_ls.text import split_lines, strip_ending
 
@@ -42,7 +42,9 @@ async def completions(context: Context, path: str, folder: str, line: int, chara
     return {
         "isIncomplete": True,
         "items": [
-            _item(item, found[1], where, rank) for rank, item in enumerate(items) if item.kind in _KINDS
+            _item(item, found[1], where, rank, folder)
+            for rank, item in enumerate(items)
+            if item.kind in _KINDS
         ],
     }
 
@@ -53,8 +55,15 @@ def _begins_message(text: str, line: int, content: str, start: int) -> bool:
     return not content[:start].strip() and line >= first and not "".join(before).strip()
 
 
-def _item(item: wire.Completion, trigger: str, where: dict[str, Any], rank: int) -> dict[str, Any]:
-    text = item.label if item.label.startswith(trigger) else trigger + item.label
+def _item(
+    item: wire.Completion, trigger: str, where: dict[str, Any], rank: int, folder: str
+) -> dict[str, Any]:
+    label = item.label
+    if isinstance(item.part, wire.FileInput | wire.FolderInput):
+        path = maybe_path(item.part.uri) or ""
+        # The document holds nothing but the text: what lies in another folder is named in full.
+        label = label if path.startswith(folder.rstrip("/") + "/") else path
+    text = label if label.startswith(trigger) else trigger + label
     return {
         "label": text,
         "kind": _KINDS[item.kind],
