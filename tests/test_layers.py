@@ -72,6 +72,7 @@ ONLY_IN = {
     "httpx": ("llm.transport", "app.web"),
     "pygls": ("server",),
     "lsprotocol": ("server",),
+    "websockets": ("server.websocket",),
     "asyncio": ("server.server", "server.io"),
     "subprocess": ("environments.local", "cli.demo"),
 }

@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 _HELP = {
-    "serve": "the language server, over stdio",
+    "serve": "the language server, over stdio, TCP or WebSocket",
     "exec": "work off one input in this folder, without an editor",
     "demo": "a whole session on a sample project, with no API key",
     "sessions": "stored sessions: list, show, export, delete",

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     ways = parser.add_mutually_exclusive_group()
     ways.add_argument("--stdio", action="store_true", help="over stdin and stdout; the default")
     ways.add_argument("--tcp", metavar="PORT", help="for editors that connect to this port of this machine")
+    ways.add_argument("--ws", metavar="PORT", help="the same by WebSocket")
+    parser.add_argument(
+        "--origin",
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="with --ws: a web page that may connect, as https://example.org; without it none may",
+    )
     parser.add_argument(
         "--token-file",
         default="",
@@ -19,30 +33,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    if options.tcp is not None:
-        return _listen(options.tcp, options.token_file)
+    address = options.tcp if options.ws is None else options.ws
+    if address is not None:
+        return _listen(address, options)
     from agent_ls.server.start import main
 
     return main(options.token_file)
 
 
-def _listen(address: str, token_file: str) -> int:
-    from functools import partial
+def _listen(address: str, options: argparse.Namespace) -> int:
     from pathlib import Path
 
     import anyio
 
-    from agent_ls.server.listen import ListenError, listen, parse_address, read_token
+    from agent_ls.server.listen import ListenError, parse_address, read_token
 
     try:
-        if not token_file:
+        if not options.token_file:
             raise ListenError("name a file for the token: --token-file FILE; it is made when it is not there")
-        path = Path(token_file).absolute()
+        path = Path(options.token_file).absolute()
         where = parse_address(address)
         read_token(path)
-        return anyio.run(partial(listen, where, path))
+        return anyio.run(_way(options, where, path))
     except ListenError as error:
         print(f"agent-ls: {error}", file=sys.stderr)
     except OSError as error:
         print(f"agent-ls: {address} cannot be listened on: {error.strerror or error}", file=sys.stderr)
     return 1
+
+
+def _way(
+    options: argparse.Namespace, where: tuple[str, int], token_file: Path
+) -> Callable[[], Awaitable[int]]:
+    if options.ws is None:
+        from agent_ls.server.listen import ListenError, listen
+
+        if options.origin:
+            raise ListenError("--origin is for --ws: by TCP no web page can connect")
+        return partial(listen, where, token_file)
+    from agent_ls.server.websocket import Door, listen_websocket, parse_origin
+
+    return partial(listen_websocket, where, Door(token_file, [*map(parse_origin, options.origin)]))

@@ -128,7 +128,7 @@ async def listen(address: tuple[str, int], token_file: Path) -> int:
         sys.stderr.write(f"agent-ls: {told}\n")
         sys.stderr.flush()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_until_signal, tasks.cancel_scope)
+            tasks.start_soon(until_signal, tasks.cancel_scope)
             while True:
                 await anyio.wait_readable(listener)
                 try:
@@ -143,7 +143,8 @@ async def listen(address: tuple[str, int], token_file: Path) -> int:
     return 0
 
 
-async def _until_signal(scope: anyio.CancelScope) -> None:
+async def until_signal(scope: anyio.CancelScope) -> None:
+    """Cancels it at SIGINT and SIGTERM."""
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async for _ in signals:
             scope.cancel()

@@ -24,7 +24,7 @@ INTERNAL_ONLY = {
     "NoObjectGeneratedError": "of the functions for programs: no session raises it",
     "BadRecordingError": "of agent-ls replay and export, which say it and exit",
     "YamlError": "app/cli_tools.py makes a problem of it, with file and line",
-    "ListenError": "of agent-ls serve --tcp, which says it and exits",
+    "ListenError": "of agent-ls serve --tcp and --ws, which say it and exit",
     "RequestError": "the base of those with a kind",
 }
 

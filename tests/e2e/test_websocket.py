@@ -1,0 +1,426 @@
+"""Clients that connect by WebSocket: a token before all else, a server for each, and none outlives its connection."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import struct
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import pytest
+from websockets.asyncio.client import ClientConnection
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.typing import Subprotocol
+
+from agent_ls.server.framing import MAX_BODY_BYTES
+from agent_ls.server.websocket import TOKEN_SUBPROTOCOL, Door, Pulse, listen_websocket
+from tests.support import commands, frame_echo
+from tests.support.editor import Editor
+from tests.support.framed_client import DEADLINE_S, ResponseError, ServerProcess, server_process
+from tests.support.processes import eventually
+from tests.support.websocket_client import bearer, connected, opened
+
+pytestmark = pytest.mark.req("H1")
+
+ORIGIN = "https://editor.example"
+
+
+@asynccontextmanager
+async def listening(token: Path, *words: str) -> AsyncIterator[tuple[ServerProcess, int]]:
+    """A real `agent-ls serve --ws`, whose clients get real servers."""
+    command = (sys.executable, "-m", "agent_ls", "serve", "--ws", "0", "--token-file", str(token), *words)
+    async with server_process(command) as server:
+        with anyio.fail_after(DEADLINE_S):
+            while "listening on" not in server.log:
+                await anyio.lowlevel.checkpoint()
+        yield server, int(server.log.partition("ws://127.0.0.1:")[2].partition("/")[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A listener of this process, with echoing programs for servers."""
+
+    port: int
+    token: Path
+    folder: Path
+
+    def started(self) -> int:
+        return len([path for path in self.folder.iterdir() if path.name.isdigit()])
+
+    def settled(self) -> int:
+        """How many came to their own end."""
+        return len([*self.folder.glob("*.ended")])
+
+    async def nobody_is_left(self) -> None:
+        """All programs that were started are gone, and their processes with them."""
+        names = [path.name for path in self.folder.iterdir() if path.name.isdigit()]
+        await eventually(lambda: not any(_is_alive(int(name)) for name in names))
+
+
+@asynccontextmanager
+async def echoing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], pulse: Pulse | None = None
+) -> AsyncIterator[Place]:
+    folder, token = tmp_path / "programs", tmp_path / "token"
+    folder.mkdir()
+    token.write_text("t" * 40)
+    token.chmod(0o600)
+    command = (sys.executable, "-I", "-S", frame_echo.__file__, str(folder))
+    door = Door(token, (ORIGIN,))
+    async with anyio.create_task_group() as tasks:
+
+        async def listen() -> None:
+            await listen_websocket(("127.0.0.1", 0), door, command=command, pulse=pulse)
+
+        tasks.start_soon(listen)
+        told = ""
+        with anyio.fail_after(DEADLINE_S):
+            while not (found := re.search(r"ws://127\.0\.0\.1:(\d+)/", told)):
+                await anyio.lowlevel.checkpoint()
+                told += capsys.readouterr().err
+        yield Place(int(found[1]), token, folder)
+        tasks.cancel_scope.cancel()
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+async def closed_with(socket: ClientConnection) -> int | None:
+    """The code that the other side closes with."""
+    with anyio.fail_after(DEADLINE_S):
+        await socket.wait_closed()
+    return socket.close_code
+
+
+async def test_two_clients_have_a_server_each_and_all_of_a_session_comes_in_text_frames(
+    tmp_path: Path,
+) -> None:
+    token, project = tmp_path / "token", tmp_path / "project"
+    project.mkdir()
+    async with listening(token) as (_, port):
+        assert token.stat().st_mode & 0o777 == 0o600
+        async with connected(port, token) as one, connected(port, token) as two:
+            first, second = Editor(one), Editor(two)
+            for editor in (first, second):
+                await editor.start(project)
+            session_id = await first.new_session()
+            await first.submit(session_id, "What is here? ✓")
+            await one.event("processing_end")
+            assert not two.events
+            with pytest.raises(ResponseError) as busy:
+                await second.subscribe(session_id)
+            assert busy.value.data["kind"] == "session_busy"
+            await one.shut_down()
+            with anyio.fail_after(DEADLINE_S):
+                await one.ended.wait()
+            assert (await second.subscribe(session_id))["session"]["id"] == session_id
+
+
+@pytest.mark.req("R5")
+async def test_a_message_that_is_not_json_is_answered_and_the_connection_goes_on(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    async with listening(token) as (_, port), opened(port, bearer(token)) as socket:
+        initialize = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}
+        await socket.send(json.dumps(initialize))
+        assert json.loads(await socket.recv())["id"] == 1
+        await socket.send("{")
+        assert json.loads(await socket.recv())["error"]["code"] == -32700
+        await socket.send(json.dumps({"jsonrpc": "2.0", "id": 2, "method": "shutdown"}))
+        while json.loads(await socket.recv()).get("id") != 2:
+            pass
+        await socket.send(json.dumps({"jsonrpc": "2.0", "method": "exit"}))
+        assert await closed_with(socket) == 1000
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Authorization": ""},
+        {"Authorization": "Bearer"},
+        {"Authorization": "Bearer " + "x" * 40},
+        {"Authorization": "Bearer tttttttttt"},
+        {"Authorization": "Basic " + "t" * 40},
+        {"Sec-WebSocket-Protocol": "agent-ls"},
+        {"Sec-WebSocket-Protocol": f"agent-ls, {TOKEN_SUBPROTOCOL}wrong"},
+    ],
+    ids=str,
+)
+async def test_without_the_token_nothing_is_started(
+    headers: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with echoing(tmp_path, capsys) as place:
+        with pytest.raises(InvalidStatus) as refused:
+            async with opened(place.port, headers):
+                pass
+        assert refused.value.response.status_code == 401
+        assert b"token" in refused.value.response.body and b"Bearer" in refused.value.response.body
+        async with opened(place.port, bearer(place.token)) as socket:  # and others are served
+            await socket.send('"hello"')
+            assert await socket.recv() == '"hello"'
+        assert place.started() == 1
+
+
+async def test_the_token_in_the_address_lets_nobody_in_and_is_in_no_log(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    async with listening(token) as (server, port):
+        secret = token.read_text().strip()
+        async with await anyio.connect_tcp("127.0.0.1", port) as stream:
+            await stream.send(handshake(f"/?token={secret}"))
+            assert b" 401 " in await stream.receive()
+        async with opened(port, bearer(token)) as socket:
+            await socket.send("{")
+            assert "error" in json.loads(await socket.recv())
+        assert secret not in server.log
+
+
+async def test_a_web_page_is_let_in_only_from_an_origin_that_was_named_and_by_a_subprotocol(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with echoing(tmp_path, capsys) as place:
+        names = [Subprotocol("agent-ls"), Subprotocol(TOKEN_SUBPROTOCOL + place.token.read_text())]
+        for origin in ("https://evil.example", "null", f"{ORIGIN}.evil.example", "http://editor.example"):
+            with pytest.raises(InvalidStatus) as refused:
+                async with opened(place.port, {}, origin=origin, subprotocols=names):
+                    pass
+            assert refused.value.response.status_code == 403
+        async with opened(place.port, {}, origin=ORIGIN, subprotocols=names) as socket:
+            assert socket.subprotocol == "agent-ls"  # the token is not said back
+            await socket.send('"hello"')
+            assert await socket.recv() == '"hello"'
+        assert place.started() == 1
+
+
+def handshake(path: str = "/", *more: str) -> bytes:
+    lines = (
+        f"GET {path} HTTP/1.1",
+        "Host: 127.0.0.1",
+        "Upgrade: websocket",
+        "Connection: Upgrade",
+        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+        "Sec-WebSocket-Version: 13",
+        *more,
+        "\r\n",
+    )
+    return "\r\n".join(lines).encode()
+
+
+def masked(first_byte: int, length: int) -> bytes:
+    """The head of a frame of a client, of which no more need come."""
+    return struct.pack(">BBQ", first_byte, 0x80 | 127, length) + b"\0\0\0\0"
+
+
+@pytest.mark.req("R5")
+async def test_fragments_are_one_message_and_pings_between_them_are_answered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with echoing(tmp_path, capsys) as place, opened(place.port, bearer(place.token)) as socket:
+        said = '"' + "täglich ✓ " * 20_000 + '"'
+
+        async def pieces() -> AsyncIterator[str]:
+            yield ""
+            for start in range(0, len(said), 50_000):
+                yield said[start : start + 50_000]
+                with anyio.fail_after(DEADLINE_S):
+                    await (await socket.ping())
+
+        await socket.send(pieces())
+        assert await socket.recv() == said
+
+
+@pytest.mark.req("R5")
+@pytest.mark.parametrize(
+    "fault", ["binary", "no utf-8", "huge", "huge in fragments", "unmasked", "no opcode"]
+)
+async def test_frames_that_are_none_of_ours_end_the_connection_with_the_reason_and_its_server_with_it(
+    fault: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with echoing(tmp_path, capsys) as place:
+        async with opened(place.port, bearer(place.token)) as socket:
+            await socket.send('"before"')
+            assert await socket.recv() == '"before"'
+            match fault:
+                case "binary":
+                    await socket.send(b'"bytes"')
+                    code = 1003
+                case "no utf-8":
+                    await socket.send(b'"\xff"', text=True)
+                    code = 1007
+                case "huge":
+                    socket.transport.write(masked(0x81, MAX_BODY_BYTES + 1))
+                    code = 1009
+                case "huge in fragments":
+                    socket.transport.write(masked(0x01, 4) + b"1234" + masked(0x80, MAX_BODY_BYTES))
+                    code = 1009
+                case "unmasked":
+                    socket.transport.write(b"\x81\x02{}")
+                    code = 1002
+                case _:
+                    socket.transport.write(b"\x83\x80\0\0\0\0")
+                    code = 1002
+            assert await closed_with(socket) == code
+        await place.nobody_is_left()
+        async with opened(place.port, bearer(place.token)) as other:
+            await other.send('"after"')
+            assert await other.recv() == '"after"'
+
+
+@pytest.mark.req("R5")
+@pytest.mark.parametrize(
+    "first",
+    [
+        b"\x00\xff\x00\xff\r\n\r\n",
+        b"Content-Length: 2\r\n\r\n{}",
+        b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 1000 + b"\r\n",
+        b"GET /" + b"a" * 20_000 + b" HTTP/1.1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\n\r\n",
+        handshake("/", "Authorization: Bearer " + "t" * 40) + b"\x88\x80\0\0\0\0",
+    ],
+    ids=["noise", "a frame of stdio", "many headers", "a long address", "another method", "too early"],
+)
+async def test_what_is_no_handshake_is_hung_up_on(
+    first: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with echoing(tmp_path, capsys) as place:
+        async with await anyio.connect_tcp("127.0.0.1", place.port) as stream:
+            await stream.send(first)
+            with anyio.fail_after(DEADLINE_S):
+                try:
+                    while True:
+                        await stream.receive()
+                except (anyio.EndOfStream, anyio.BrokenResourceError):
+                    pass
+        assert place.started() == 0
+
+
+@pytest.mark.req("R4")
+async def test_a_client_that_vanishes_takes_its_server_with_it_and_no_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with echoing(tmp_path, capsys) as place:
+        async with opened(place.port, bearer(place.token)) as stays:
+            await stays.send('"one"')
+            assert await stays.recv() == '"one"'
+            async with opened(place.port, bearer(place.token)) as vanishes:
+                await vanishes.send('"two"')
+                assert await vanishes.recv() == '"two"'
+                vanishes.transport.abort()
+            await eventually(lambda: place.settled() == 1)
+            await stays.send('"three"')
+            assert await stays.recv() == '"three"'
+        await place.nobody_is_left()
+        assert place.started() == 2
+
+
+@pytest.mark.req("R4")
+async def test_a_client_that_neither_reads_nor_answers_pings_is_given_up(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with echoing(tmp_path, capsys, Pulse(every_s=0.2, missed=2)) as place:
+        async with await anyio.connect_tcp("127.0.0.1", place.port) as stream:
+            await stream.send(handshake("/", "Authorization: Bearer " + "t" * 40))
+            assert b" 101 " in await stream.receive()
+            # A masked text frame that asks for more than any buffer on the way holds; from here on nothing is read.
+            await stream.send(b'\x81\x87\0\0\0\0"flood"')
+            await eventually(lambda: place.started() == 1)
+            await place.nobody_is_left()
+
+
+async def test_a_client_that_is_only_silent_is_pinged_and_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pulse = Pulse(every_s=0.2, missed=1000)
+    async with echoing(tmp_path, capsys, pulse) as place:
+        async with await anyio.connect_tcp("127.0.0.1", place.port) as stream:
+            await stream.send(handshake("/", "Authorization: Bearer " + "t" * 40))
+            answer = await stream.receive()
+            with anyio.fail_after(DEADLINE_S):
+                while b"\x89\x00" not in answer:  # a ping
+                    answer += await stream.receive()
+            await stream.send(b'\x8a\x80\0\0\0\0\x81\x87\0\0\0\0"still"')
+            with anyio.fail_after(DEADLINE_S):
+                while b'"still"' not in answer:
+                    answer += await stream.receive()
+
+
+@pytest.mark.parametrize(("word", "code"), [("exit", 1000), ("fail", 1011)])
+async def test_when_the_server_ends_the_client_is_told_how(
+    word: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with echoing(tmp_path, capsys) as place, opened(place.port, bearer(place.token)) as socket:
+        await socket.send(f'"{word}"')
+        assert await closed_with(socket) == code
+
+
+async def test_a_client_that_says_goodbye_is_answered_and_its_server_settles(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with echoing(tmp_path, capsys) as place:
+        async with opened(place.port, bearer(place.token)) as socket:
+            await socket.send('"hello"')
+            assert await socket.recv() == '"hello"'
+            await socket.close(1000)
+            assert socket.close_code == 1000
+            with pytest.raises(ConnectionClosed):
+                await socket.recv()
+        await place.nobody_is_left()
+        assert place.settled() == 1
+
+
+@pytest.mark.req("R2")
+async def test_when_the_listener_is_told_to_end_its_clients_are_told_and_their_servers_end(
+    tmp_path: Path,
+) -> None:
+    token = tmp_path / "token"
+    async with listening(token) as (server, port), connected(port, token) as client:
+        await client.initialize()
+        server.process.send_signal(signal.SIGTERM)
+        with anyio.fail_after(DEADLINE_S):
+            await client.ended.wait()
+        assert await server.exit_code() == 0
+
+
+async def test_above_the_limit_a_connection_is_closed_and_the_others_stay(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with echoing(tmp_path, capsys) as place, anyio.create_task_group() as tasks:
+        held = [await anyio.connect_tcp("127.0.0.1", place.port) for _ in range(16)]
+        async with await anyio.connect_tcp("127.0.0.1", place.port) as late:
+            with anyio.fail_after(DEADLINE_S), pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
+                await late.receive()
+        for stream in held:
+            tasks.start_soon(stream.aclose)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--ws", "0"], "--token-file"),
+        (["--ws", "0.0.0.0:0", "--token-file", "t"], "not this machine"),
+        (["--ws", "0", "--token-file", "open"], "chmod 600"),
+        (["--ws", "0", "--token-file", "t", "--origin", "*"], "no origin"),
+        (["--ws", "0", "--token-file", "t", "--origin", "null"], "no origin"),
+        (["--ws", "0", "--token-file", "t", "--origin", "https://a.example/path"], "no origin"),
+        (["--tcp", "0", "--token-file", "t", "--origin", "https://a.example"], "for --ws"),
+        (["--ws", "0", "--tcp", "0", "--token-file", "t"], "not allowed with"),
+    ],
+)
+async def test_what_would_not_be_safe_is_not_listened_on(words: list[str], told: str, tmp_path: Path) -> None:
+    (tmp_path / "open").write_text("x" * 40)
+    (tmp_path / "open").chmod(0o644)
+    environ = commands.environment(tmp_path / "home")
+    done = await anyio.run_process(commands.command("serve", *words), env=environ, cwd=tmp_path, check=False)
+
+    assert done.returncode != 0 and told in done.stderr.decode()
