@@ -263,6 +263,14 @@ class LspEditorHost:
                 case _:
                     raise StaleFileError(document.path, "the user changed it meanwhile")
 
+    @property
+    def takes_edits_after_commands(self) -> bool:
+        """Kate takes edits for two seconds after the user carried out a command of ours, and never says that it does.
+
+        So its "no" is believed at once, and what was refused is offered again with the next command.
+        """
+        return not self._protocol.client.apply_edit_announced
+
     async def files_changed(self, paths: Sequence[str]) -> None:
         if self._actions:
             self._actions.check_time(paths)
@@ -357,7 +365,9 @@ class LspEditorHost:
 
     async def _time_out_unseen(self, tracked: _Tracked, flight: _Flight) -> None:
         await flight.answered.wait()
-        await self._sleep(inflight.TIMEOUT_MS / 1000)
+        answer = flight.machine.answer
+        is_no = answer is not None and not answer.applied and self.takes_edits_after_commands
+        await self._sleep((inflight.SETTLE_MS if is_no else inflight.TIMEOUT_MS) / 1000)
         self._feed(tracked, inflight.TimedOut())
 
     def _feed(self, tracked: _Tracked, happening: inflight.Happening) -> None:

@@ -32,6 +32,7 @@ COMMAND = "agentLs/command"
 
 STOCK_COMMANDS = (
     "agentLs.send",
+    "agentLs.show",
     "agentLs.stop",
     "agentLs.approve",
     "agentLs.deny",
@@ -69,6 +70,7 @@ class ClientAbilities:
     newline_only: bool = False
     prints_labels: bool = False
     apply_edit_refused: bool = False
+    apply_edit_announced: bool = False
     text_document_content: bool = False
     events: bool = False
     review: bool = False
@@ -106,6 +108,7 @@ def client_abilities(params: dict[str, Any]) -> ClientAbilities:
         newline_only=name in _NEWLINE_ONLY,
         prints_labels=name in _PRINTS_LABELS,
         # Kate and others can apply edits without saying so; only an explicit "no" is believed.
+        apply_edit_announced=_object(capabilities, "workspace").get("applyEdit") is True,
         apply_edit_refused=_object(capabilities, "workspace").get("applyEdit") is False,
         text_document_content=isinstance(_object(capabilities, "workspace").get("textDocumentContent"), dict),
         code_action_literals=_has(capabilities, "textDocument", "codeAction", "codeActionLiteralSupport"),

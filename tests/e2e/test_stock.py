@@ -89,6 +89,28 @@ async def test_a_prompt_that_is_never_answered_is_taken_back_when_an_action_answ
         assert editor.most_prompts == 1
 
 
+@pytest.mark.req("H8", "H11")
+async def test_an_editor_that_takes_edits_after_commands_only_gets_the_answer_with_the_next_one(
+    project: Path,
+) -> None:
+    chat = project / "chat.agent.md"
+    async with chatting(project, "kate") as editor:  # it takes them for two seconds
+        editor.takes_edits = False
+        editor.on_prompt = lambda titles: "Allow once"
+        assert not [it for it in await editor.actions(chat, 0, 0) if it["title"] == "Show the answer"]
+        await editor.say(TASK)
+        await editor.client.wait_for(lambda m: "'Show the answer'" in str(m.get("params", {}).get("message")))
+        await editor.progress("end")
+        assert editor.documents[chat.as_uri()].source == f"{TASK}\n" and editor.refused_edits == 1
+        show = next(it for it in await editor.actions(chat, 0, 0) if it["title"] == "Show the answer")
+        editor.takes_edits = True
+        await editor.choose(show)
+        text = await editor.chat_until("## you\n\n", after="## agent")
+        assert text.startswith(f"{TASK}\n\n## agent <!-- s-")
+        assert text.count("All tests pass.") == 1 and text.count("## agent") == 1
+        assert not [it for it in await editor.actions(chat, 0, 0) if it["title"] == "Show the answer"]
+
+
 @pytest.mark.req("H8")
 async def test_progress_shows_a_turn_and_its_button_stops_it(project: Path) -> None:
     async with chatting(project, "vscode") as editor:

@@ -40,6 +40,7 @@ class StockEditor:
         self.on_prompt: Callable[[list[str]], Any] | None = lambda titles: None
         self.prompts_shown = self.open_prompts = self.most_prompts = 0
         self.problems: list[str] = []
+        self.takes_edits, self.refused_edits = True, 0
         self._changed = anyio.Event()
         client.handlers["workspace/applyEdit"] = self._apply_edit
         client.handlers["window/showMessageRequest"] = self._prompt
@@ -118,6 +119,9 @@ class StockEditor:
     async def _apply_edit(self, params: Any) -> dict[str, Any]:
         (change,) = params["edit"]["documentChanges"]
         document = self.documents.get(change["textDocument"]["uri"])
+        if not self.takes_edits:
+            self.refused_edits += 1
+            return {"applied": False}
         if document is None or change["textDocument"]["version"] != document.version:
             return {"applied": False}
         await self._change(document, list(reversed(change["edits"])))

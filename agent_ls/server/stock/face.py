@@ -71,6 +71,7 @@ class StockFace:
         }
         self._commands: Mapping[str, Callable[[Any], Awaitable[None]]] = {
             "agentLs.send": self._send,
+            "agentLs.show": self._show,
             "agentLs.stop": self._stop,
             "agentLs.approve": self._approve,
             "agentLs.deny": self._deny,
@@ -198,7 +199,9 @@ class StockFace:
         if not room or not document:
             return []
         can_send = bool(read_chat(document.text).message) and not room.is_running
-        return offers.chat_offers(uri, can_send=can_send, is_running=room.is_running)
+        return offers.chat_offers(
+            uri, can_send=can_send, is_running=room.is_running, holds_back=room.holds_back
+        )
 
     async def _completion(self, raw: Any) -> dict[str, Any]:
         params = _read(messages.Completion, lsp.TEXT_DOCUMENT_COMPLETION, raw)
@@ -223,9 +226,14 @@ class StockFace:
             known = ", ".join(STOCK_COMMANDS)
             raise InvalidParamsError(params.command, f"there is no such command; these are: {known}")
         await command((params.arguments or ({},))[0])
+        for room in self._rooms.values():
+            room.show()
 
     async def _send(self, raw: Any) -> None:
         self._begin(self._room(raw, "agentLs.send").send)
+
+    async def _show(self, raw: Any) -> None:
+        """What any command does, done by one that does nothing else."""
 
     async def _stop(self, raw: Any) -> None:
         self._room(raw, "agentLs.stop").stop()

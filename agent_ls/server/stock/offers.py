@@ -46,8 +46,10 @@ def approval_offers(request: ApprovalRequested, session_id: str) -> list[Offer]:
     return offers
 
 
-def chat_offers(uri: str, *, can_send: bool, is_running: bool) -> list[Offer]:
+def chat_offers(uri: str, *, can_send: bool, is_running: bool, holds_back: bool = False) -> list[Offer]:
     offers = [Offer(SOURCE, "Send to the agent", "agentLs.send", ({"uri": uri},))] if can_send else []
+    if holds_back:
+        offers.append(Offer(QUICKFIX, "Show the answer", "agentLs.show", ({"uri": uri},)))
     if is_running:
         offers.append(Offer(QUICKFIX, "Stop the agent", "agentLs.stop", ({"uri": uri},)))
     return offers

@@ -60,6 +60,7 @@ class ChatRoom:
         self.path = path
         self._means = means
         self._live: Live | None = None
+        self._writer: ChatWriter | None = None
         self._scope = anyio.CancelScope()
         self._sending = anyio.Lock()
 
@@ -78,7 +79,16 @@ class ChatRoom:
     def is_running(self) -> bool:
         return self._live is not None and self._live.session.state in ("PROCESSING", "AWAITING_INPUT")
 
+    @property
+    def holds_back(self) -> bool:
+        """Something of the answer waits for a command of the user's, with which his editor takes it."""
+        return self._writer is not None and self._writer.is_held
+
     # -- what the user does
+
+    def show(self) -> None:
+        if self._writer:
+            self._writer.retry()
 
     async def opened(self) -> None:
         """A turn that was cut while it waited for a person goes on waiting (R4), and its answer goes on here."""
@@ -185,6 +195,7 @@ class ChatRoom:
         self._scope = anyio.CancelScope()
         self._live = live
         writer = ChatWriter(self._means.context.host, self.path, live.session.id, self._means.say)
+        self._writer = writer
         if take_up:
             writer.take_up()
         subscription = live.session.subscribe()

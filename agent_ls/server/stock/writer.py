@@ -24,6 +24,9 @@ FLUSH_S = 0.2
 
 TRIES = 8  # the user may be typing
 CLOSE = f"\n{YOU}\n"
+HELD = (
+    "This editor takes edits after a command only: the code action 'Show the answer' brings it into the chat."
+)
 ATTRIBUTION = Attribution(label="agent-ls: the answer")
 
 
@@ -55,7 +58,19 @@ class ChatWriter:
         self._region: Region | None = None
         self._waiting = ""
         self._unseen: _Unseen | None = None
+        self._is_held = self._has_told = False
         self._wake = anyio.Event()
+
+    @property
+    def is_held(self) -> bool:
+        """The editor takes edits after commands only: what was gathered waits for one."""
+        return self._is_held and bool(self._waiting)
+
+    def retry(self) -> None:
+        """The user has carried out a command."""
+        if self._is_held:
+            self._is_held = False
+            self._wake.set()
 
     def take_up(self) -> None:
         """The document ends with an answer of this session: what comes goes on behind it."""
@@ -69,7 +84,8 @@ class ChatWriter:
     def write(self, text: str) -> None:
         if text:
             self._waiting += text
-            self._wake.set()
+            if not self._is_held:
+                self._wake.set()
 
     def close_answer(self) -> None:
         """The turn is over: below it is the user's."""
@@ -83,6 +99,8 @@ class ChatWriter:
             await self._sleep(FLUSH_S)
 
     async def _flush(self) -> None:
+        if self._is_held:
+            return
         if not self._is_seen():
             self._wake.set()  # later: until then all that comes is gathered
             return
@@ -102,6 +120,9 @@ class ChatWriter:
             except StaleFileError:
                 continue
             except EnvError as error:
+                if self._host.takes_edits_after_commands:
+                    self._hold()
+                    return
                 # It may still turn up, and writing it again could double it: an editor may tell late of a change, as
                 # Emacs does while it asks something. The next text that it tells decides.
                 log.warning("the answer could not be written into %s: %s", self._path, error)
@@ -112,6 +133,12 @@ class ChatWriter:
             self._wrote(region, more)
             return
         self._wake.set()  # somebody types without a pause: later
+
+    def _hold(self) -> None:
+        self._is_held = True
+        if not self._has_told:
+            self._has_told = True
+            self._refused(HELD)
 
     def _wrote(self, region: Region, text: str) -> None:
         self._waiting = self._waiting[len(text) :]
