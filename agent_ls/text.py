@@ -77,6 +77,17 @@ class TextLines(Sequence[str]):
         return self._place[1]
 
 
+def same_but_for_endings(one: str, other: str) -> bool:
+    """Whether texts differ in line endings at most, and in whether the last line has one: editors show both in their
+    own way."""
+    return one == other or folded_endings(one) == folded_endings(other)
+
+
+def folded_endings(text: str) -> str:
+    """LF alone, and none at the end."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")
+
+
 def line_count(text: str) -> int:
     """`len(split_lines(text))`, without making them."""
     ends = text.count("\n")

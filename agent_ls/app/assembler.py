@@ -14,6 +14,7 @@ from agent_ls.app.approver import PolicyApprover
 from agent_ls.app.bounds import PathBounds, places_of
 from agent_ls.app.cli_tools import CliTools, load_cli_tools, with_cli_tools
 from agent_ls.app.clock import SystemClock
+from agent_ls.app.filed_changes import command_files
 from agent_ls.app.grants import Grants
 from agent_ls.app.live_session import LiveSession
 from agent_ls.app.models import Models
@@ -23,7 +24,7 @@ from agent_ls.app.prompts import SessionPrompts, facts_from_json, facts_to_json
 from agent_ls.app.recording.tapes import Tapes
 from agent_ls.app.resumed_reviews import ResumedReviews
 from agent_ls.app.review_desk import ReviewDesk
-from agent_ls.app.reviewed_environment import ReviewedEnvironment, command_files
+from agent_ls.app.reviewed_environment import ReviewedEnvironment
 from agent_ls.app.roots import SessionRoots
 from agent_ls.app.settings import Settings
 from agent_ls.app.stored import SessionFiles
@@ -186,6 +187,7 @@ class Assembler:
         bounded = BoundedEnvironment(within, bounds)
         commands = command_files(roots.listing(listed), files, self.host) if listed else None
         environment = ReviewedEnvironment(bounded, self.review, stored, desk.is_reviewed_first, commands)
+        notices.look_for = environment.look
         profiles = with_cli_tools(
             self._profiles(settings, client, tape), choice.tools.tools, self.models.child_environ
         )

@@ -70,14 +70,21 @@ class CommandChanges:
             await anyio.to_thread.run_sync(self._keep_all, stamps, end)
         return Looked(stamps)
 
-    async def changes(self, before: Looked) -> Changes:
-        """After it."""
+    async def advance(self, before: Looked) -> tuple[Changes, Looked]:
+        """What was changed since, and how the files are now."""
         if before.stamps is None:
-            return Changes(note="It was not looked for changed files: there are too many here.")
-        stamps = await self._stamps(time.monotonic() + BUDGET_S)
+            return Changes(note="It was not looked for changed files: there are too many here."), before
+        end = time.monotonic() + BUDGET_S
+        stamps = await self._stamps(end)
         if stamps is None:
-            return Changes(note="It was not looked for changed files: listing them took too long.")
-        return await anyio.to_thread.run_sync(self._compared, before.stamps, stamps)
+            return Changes(note="It was not looked for changed files: listing them took too long."), before
+        found = await anyio.to_thread.run_sync(self._compared, before.stamps, stamps)
+        await anyio.to_thread.run_sync(self._keep_all, stamps, end)
+        return found, Looked(stamps)
+
+    async def changes(self, before: Looked) -> Changes:
+        """As `advance`, without the second."""
+        return (await self.advance(before))[0]
 
     async def _stamps(self, end: float) -> dict[str, Stamp] | None:
         with anyio.move_on_after(end - time.monotonic()):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+
+import anyio.lowlevel
 
 
 class Notices:
@@ -11,6 +13,11 @@ class Notices:
     def __init__(self, record: Callable[[str], None], waiting: Sequence[str] = ()) -> None:
         self._record = record
         self._waiting = list(waiting)
+        self.look_for: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint
+        """What `look` does: nothing, until there is something to look for."""
+
+    async def look(self) -> None:
+        await self.look_for()
 
     def post(self, text: str) -> None:
         self._record(text)

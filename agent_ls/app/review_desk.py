@@ -23,7 +23,7 @@ from agent_ls.app.proposals import Proposals
 from agent_ls.app.review_notices import gone_notice
 from agent_ls.app.reviewed_file import ReviewedFile, Undoing, is_text, maybe_bytes, text_of, written_as
 from agent_ls.app.verdicts import Asked, Selection, Verdict, Verdicts
-from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
+from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite, sha256
 from agent_ls.environments.errors import EnvError
 from agent_ls.loop.events import FileChange, Hunk, HunkStateChanged, RecordedEvent
 from agent_ls.loop.seams import Clock
@@ -33,6 +33,10 @@ from agent_ls.review.ledger import Change, FileLedger, open_ledger
 from agent_ls.review.user_edits import user_edit
 from agent_ls.review.verdicts import decided
 from agent_ls.store.journal import Standing
+from agent_ls.text import folded_endings
+
+SAVED_FILES = 1_000
+"""Of which it is remembered what an editor last saved."""
 
 H = TypeVar("H", Hunk, LedgerHunk)
 
@@ -89,6 +93,7 @@ class ReviewDesk:
         self._writing: Counter[str] = Counter()
         self._links: dict[str, str] = {}
         self._written = anyio.Event()
+        self._saved: dict[str, str] = {}
 
     # -- what editors tell
 
@@ -99,6 +104,17 @@ class ReviewDesk:
         """The disk is what counts now: a task compares it. What was not saved is `gone`."""
         if (file := self.files.get(path)) and (file.ledger.hunks or file.proposals):
             self._start(partial(self._look_at_disk, file))
+
+    def document_saved(self, path: str, text: str) -> None:
+        """What the disk has of the file now is the editor's own."""
+        self._saved.pop(path, None)
+        self._saved[path] = _digest(text)
+        if len(self._saved) > SAVED_FILES:
+            del self._saved[next(iter(self._saved))]
+
+    def was_saved_as(self, path: str, text: str | None) -> bool:
+        """Whether this is what an editor last saved there."""
+        return text is not None and self._saved.get(path) == _digest(text)
 
     def user_edit(self, path: str, text: str | None) -> None:
         """The file's text now; what changed since the last call is the user's."""
@@ -195,6 +211,10 @@ class ReviewDesk:
         """The ledger of this file, None when none is kept."""
         file = self.files.get(path)
         return file.ledger if file else None
+
+    def current_texts(self) -> Mapping[str, object]:
+        """What stands in each file with a ledger: the same object as long as it is the same."""
+        return {path: file.ledger.current for path, file in self.files.items()}
 
     def adopt(self, change: Change) -> None:
         """Takes a ledger that was built from a stored session, and tells `change.changed`: what is not as stored."""
@@ -374,6 +394,10 @@ class ReviewDesk:
         hunks = (*file.ledger.hunks, *file.ledger.closed)
         owners = (hunk.session_id for hunk in hunks if hunk.id in ids)
         return next((found for owner in owners if (found := self.audience(owner))), None)
+
+
+def _digest(text: str) -> str:
+    return sha256(folded_endings(text).encode("utf-8", "surrogatepass"))
 
 
 def _proposed(file: ReviewedFile) -> list[LedgerHunk]:

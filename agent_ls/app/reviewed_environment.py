@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import anyio
-import anyio.lowlevel
 
-from agent_ls.app.command_changes import Changes, CommandChanges, ListFiles, Looked
+from agent_ls.app.background_changes import BackgroundChanges
+from agent_ls.app.filed_changes import CommandFiles, Filed, Filing
+from agent_ls.app.journal import Journal
 from agent_ls.app.proposals import links_of
 from agent_ls.app.review_desk import ReviewDesk
-from agent_ls.app.reviewed_file import is_text, text_of
 from agent_ls.environments.base import (
     Attribution,
     CommandOptions,
@@ -22,57 +21,18 @@ from agent_ls.environments.base import (
     FileState,
     FileWrite,
     OutputSink,
+    ProcessInfo,
 )
-from agent_ls.environments.editor_host import EditorHost
-from agent_ls.environments.errors import EnvError
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
-from agent_ls.loop.events import FileChange
-
-NAMED_FILES = 20
-"""In a note to the model; the user sees all of them."""
-
-
-class Journal(Protocol):
-    async def announce(self, changes: Sequence[FileState], attribution: Attribution) -> None:
-        """Told before files are written, so that a kill between a write and its event loses no hunk. Must not raise."""
-        ...
-
-    async def propose(self, writes: Sequence[FileWrite], attribution: Attribution) -> None:
-        """Told before a change is shown that waits for verdicts: it is to wait on after a kill. Must not raise."""
-        ...
-
-    async def changed(self, states: Sequence[FileState], attribution: Attribution) -> None:
-        """Told what was written (nothing, when it failed), before anything is waited for. Must not raise."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
-class CommandFiles:
-    """What is needed to file a command's changes. `document` is the text that the editor shows at a path.
+class _Commands:
+    """How what commands change is found."""
 
-    `files` is the environment without bounds: the command was allowed, and what it wrote is carried into documents.
-    `reloads`: the editor shows a file anew that changed on disk, when it has no unsaved changes. `save` puts what the
-    command is to find on disk there: it is no change of the command's.
-    """
-
-    changes: CommandChanges
-    files: ExecutionEnvironment
-    document: Callable[[str], str | None] = lambda path: None
-    reloads: bool = False
-    save: Callable[[], Awaitable[object]] = anyio.lowlevel.checkpoint
-
-
-def command_files(listed: ListFiles, files: ExecutionEnvironment, host: EditorHost | None) -> CommandFiles:
-    """`listed` lists what is below the working directory."""
-    changes = CommandChanges(files.working_directory(), listed)
-    if host is None:
-        return CommandFiles(changes, files)
-
-    def document(path: str) -> str | None:
-        found = host.open_document(path)
-        return found.text if found else None
-
-    return CommandFiles(changes, files, document, host.reloads, host.save_before_command)
+    files: CommandFiles
+    filing: Filing
+    background: BackgroundChanges
 
 
 class ReviewedEnvironment(ForwardingEnvironment):
@@ -94,7 +54,10 @@ class ReviewedEnvironment(ForwardingEnvironment):
         self._desk = desk
         self._journal = journal
         self._is_reviewed_first = is_reviewed_first
-        self._commands = commands
+        self._commands: _Commands | None = None
+        if commands:
+            filing = Filing(desk, journal, commands)
+            self._commands = _Commands(commands, filing, BackgroundChanges(filing, self._tell))
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         audience = self._desk.audience(attribution.session_id)
@@ -119,50 +82,45 @@ class ReviewedEnvironment(ForwardingEnvironment):
     async def exec_command(
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None
     ) -> ExecResult:
-        if not self._commands or not options.attribution.call_id:
+        if not (self._commands and options.attribution.call_id):
             return await self.inner.exec_command(command, options, on_output)
-        await self._commands.save()
-        before = await self._commands.changes.look()
-        note = ""
+        watched = self._commands
+        await watched.files.save()
+        before = await watched.background.pause()
+        filed = Filed()
         try:
             result = await self.inner.exec_command(command, options, on_output)
         finally:
             # Also of a command that was stopped: what it did to files stands there.
             with anyio.CancelScope(shield=True):
-                note = await self._filed(self._commands, before, options.attribution)
-        return replace(result, note=" ".join(filter(None, (result.note, note))))
+                filed, before = await watched.filing.advance(before, options.attribution)
+                watched.background.resume(before)
+        return replace(result, note=" ".join(filter(None, (result.note, filed.words("the command")))))
 
-    async def _filed(self, commands: CommandFiles, before: Looked, attribution: Attribution) -> str:
-        """Files what a command changed as changes of its call; says for the model what they are."""
-        found = await commands.changes.changes(before)
-        texts = [state for state in found.states if is_text(state.before) and is_text(state.after)]
-        await self._journal.announce(texts, attribution)
-        refused: list[str] = []
-        for state in texts:
-            try:
-                await self._take_over(commands, state, attribution)
-            except EnvError:
-                refused.append(state.path)
-        await self._journal.changed(texts, attribution)
-        for path in found.unknown:
-            self._desk.tell(attribution.session_id, FileChange(attribution.call_id, path, "modify", 0, 0, ""))
-        return changes_note(found, refused, self.working_directory())
+    async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
+        if not (self._commands and options.attribution.call_id):
+            return await self.inner.start_process(command, options)
+        watched = self._commands
+        await watched.files.save()
+        before = await watched.background.pause()
+        try:
+            process = await self.inner.start_process(command, options)
+        except BaseException:
+            watched.background.resume(before)
+            raise
+        watched.background.began(process.id, options.attribution, before)
+        return process
 
-    async def _take_over(self, commands: CommandFiles, state: FileState, attribution: Attribution) -> None:
-        """A document with unsaved changes of the user's gets the command's merged in; all else is on disk already.
+    async def wait_process(self, process_id: str) -> ProcessInfo:
+        process = await self.inner.wait_process(process_id)
+        if self._commands:
+            await self._commands.background.ended(process_id)
+        return process
 
-        Raises:
-            EnvError: the user changed the same lines, or the editor refuses: the document stays as it is.
-        """
-        shown = commands.document(state.path)
-        old, new = text_of(state.before), text_of(state.after)
-        is_clean = shown is None or shown in (old, new)
-        if shown is not None and state.after is not None and not (is_clean and commands.reloads):
-            write = FileWrite(state.path, state.after, state.before)
-            for merged in await commands.files.commit([write], attribution):
-                self._desk.committed(merged, attribution)
-        if is_clean:
-            self._desk.committed(state, attribution)
+    async def look(self) -> None:
+        """At a safe boundary: files what background processes have changed by now."""
+        if self._commands:
+            await self._commands.background.look()
 
     async def apply(
         self,
@@ -181,38 +139,12 @@ class ReviewedEnvironment(ForwardingEnvironment):
                 await self._journal.changed(states, attribution)
             return states
 
+    def _tell(self, attribution: Attribution, words: str) -> None:
+        if audience := self._desk.audience(attribution.session_id):
+            audience.notice(words)
+
     def _meant(self, write: FileWrite) -> FileState:
         return FileState(self._absolute(write.path), write.base, write.content)
 
     def _absolute(self, path: str) -> str:
         return os.path.normpath(os.path.join(self.working_directory(), path))
-
-
-def changes_note(found: Changes, refused: Sequence[str], folder: str) -> str:
-    """What a command changed, in words for the model; "" for nothing."""
-    words = {True: " (new)", False: ""}
-    told = [
-        _shown(state.path, folder) + (" (deleted)" if state.after is None else words[state.before is None])
-        for state in found.states
-        if state.path not in refused
-    ]
-    more = f" and {len(told) - NAMED_FILES} more" if len(told) > NAMED_FILES else ""
-    notes = (
-        [f"Changed by the command, for the user to review: {', '.join(told[:NAMED_FILES])}{more}."]
-        if told
-        else []
-    )
-    if found.unknown:
-        names = ", ".join(_shown(path, folder) for path in found.unknown[:NAMED_FILES])
-        notes.append(f"Changed by the command, the earlier text is not known: {names}.")
-    if refused:
-        names = ", ".join(_shown(path, folder) for path in refused)
-        notes.append(
-            "Changed on disk by the command, but the editor shows it with unsaved changes of the user's that "
-            f"do not go with that; they were left as they are: {names}."
-        )
-    return " ".join([*notes, found.note]).strip()
-
-
-def _shown(path: str, folder: str) -> str:
-    return path.removeprefix(folder.rstrip("/") + "/")

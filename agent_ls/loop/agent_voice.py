@@ -107,5 +107,8 @@ class AgentApprover:
 class NoNotices:
     """ADAPTER NoticeBoard: verdicts on a subagent's hunks are for its parent, who answers for them."""
 
+    async def look(self) -> None:
+        return None
+
     def take(self) -> Sequence[str]:
         return ()

@@ -88,6 +88,11 @@ class NoticeBoard(Protocol):
     `take` empties it. Each text becomes one SteeringTurn of source `review`.
     """
 
+    async def look(self) -> None:
+        """Called at each safe boundary before `take`: what is to be looked for is looked for now. Takes a bounded time,
+        and may be cancelled. Must not raise."""
+        ...
+
     def take(self) -> Sequence[str]: ...
 
 

@@ -62,7 +62,7 @@ from agent_ls.loop.seams import (
     Reviews,
     Surroundings,
 )
-from agent_ls.loop.session_parts import Answers, assemble
+from agent_ls.loop.session_parts import Answers, assemble, last_look
 from agent_ls.loop.settling import settle
 from agent_ls.loop.subagents import ProfileFor
 from agent_ls.loop.subscription import Subscription
@@ -440,9 +440,8 @@ class Session:
         self._set_state("AWAITING_INPUT")
 
     async def run(self) -> None:
-        """Works off inputs until the session is CLOSED. Cancelling it closes the session in good order (R2):
-
-        a turn that waits for a person is suspended, any other is interrupted (R4).
+        """Works off inputs until the session is CLOSED. Cancelling it closes the session in good order (R2): a turn
+        that waits for a person is suspended, any other is interrupted (R4).
         """
         self.start()
         try:
@@ -453,8 +452,9 @@ class Session:
                 await self._live(group)
                 group.cancel_scope.cancel()
         finally:
-            self._close()
             with anyio.CancelScope(shield=True):  # short: the log must be whole
+                await last_look(self._ports.notices)
+                self._close()
                 await self._ports.recorder.sync()
 
     async def _live(self, group: TaskGroup) -> None:

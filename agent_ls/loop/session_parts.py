@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import anyio
+
 from agent_ls.loop.budget import Budget
 from agent_ls.loop.call_ids import CallIds
 from agent_ls.loop.config import SessionConfig
@@ -12,11 +14,14 @@ from agent_ls.loop.emission import EventHub
 from agent_ls.loop.ids import SessionId
 from agent_ls.loop.inbox import Inbox
 from agent_ls.loop.restored import Restored, Submitted
+from agent_ls.loop.seams import NoticeBoard
 from agent_ls.loop.spending import Spending
 from agent_ls.loop.subagents import AgentKit, AgentTasks, ProfileFor, Subagents
 from agent_ls.loop.terminals import Terminals
 from agent_ls.loop.turn_loop import Ports, Shared, TurnLoop
 from agent_ls.profiles.base import ProviderProfile
+
+LAST_LOOK_S = 0.5  # an editor may leave us a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,12 @@ def assemble(
     agents = Subagents(kit, inbox)
     loop = agents.parent = TurnLoop(session_id, ports, hub, inbox, config, known, shared, agents, profile)
     return Parts(hub, inbox, shared, tasks, agents, loop)
+
+
+async def last_look(notices: NoticeBoard) -> None:
+    """Before a session ends: what its background processes changed by now is told, unless that takes too long."""
+    with anyio.move_on_after(LAST_LOOK_S):
+        await notices.look()
 
 
 class Answers:

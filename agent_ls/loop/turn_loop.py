@@ -224,6 +224,7 @@ class TurnLoop:
                     prefix = prefix or await self.context.begin(profile, config, is_new=is_new)
                     # A stop is noticed here and not earlier: calls of the last answer get their results first.
                     await checkpoint_if_cancelled()
+                    await self._ports.notices.look()
                     self.take_notices()
                     self._inject_steers()
                     await self._make_room(profile, config)

@@ -46,6 +46,10 @@ class DocumentListener(Protocol):
 
     def document_closed(self, path: str) -> None: ...
 
+    def document_saved(self, path: str, text: str) -> None:
+        """The editor itself has written this to the disk."""
+        ...
+
     def user_edit(self, path: str, text: str) -> None:
         """The document's text now; what changed since the last call is the user's."""
         ...
@@ -179,6 +183,8 @@ class LspEditorHost:
     def saved(self, uri: str) -> None:
         if (tracked := self._tracked.get(maybe_path(uri) or "")) and (document := self._document(tracked)):
             tracked.saving = Savable(tracked.path, document.text)
+            if self._listener:
+                self._listener.document_saved(tracked.path, document.text)
             if self._watcher:
                 self._watcher.on_saved(tracked.path)
             elif len(self._saved_early) < SAVED_EARLY:

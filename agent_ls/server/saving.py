@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 import anyio.to_thread
 
 from agent_ls.environments.editor_host import OpenDocument
-from agent_ls.text import decode
+from agent_ls.text import decode, same_but_for_endings
 
 MAX_BYTES = 8 * 1024 * 1024
 """A larger file is not compared: it counts as saved if nobody changed it here."""
@@ -89,10 +89,10 @@ def _owner(savable: Savable, text: str) -> Owner:
         # Not there, or not to be compared: a new file of the user's, or one that only the flags can tell of.
         changed = savable.agent_wrote or savable.user_typed
         return ("user" if savable.user_typed else "agent") if changed else "nobody"
-    if _same(on_disk, text):
+    if same_but_for_endings(on_disk, text):
         return "nobody"
     # It was opened, or left, with other text than the disk has: then not all of the difference is made here.
-    if not _same(on_disk, savable.clean_text):
+    if not same_but_for_endings(on_disk, savable.clean_text):
         return "disk"
     return "user" if savable.user_typed else "agent"
 
@@ -107,12 +107,3 @@ def _text_on_disk(path: str) -> str | None:
             return decode(file.read(MAX_BYTES)).text
     except OSError:
         return None
-
-
-def _same(one: str, other: str) -> bool:
-    """But for line endings, and whether the last line has one: editors show both in their own way."""
-    return one == other or _folded(one) == _folded(other)
-
-
-def _folded(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.app.command_changes import CommandChanges
-from agent_ls.loop.events import FileChange, ToolCallEnd
+from agent_ls.loop.events import FileChange, ToolCallEnd, Warning
 from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.fake_provider import Piece, text, tool_call
 from tests.support.workbench import Bench, Talk, running
@@ -67,6 +67,8 @@ async def test_a_document_with_unsaved_typing_gets_the_change_merged_in(tmp_path
         talk = await ran(bench)
         assert host.text(path) == typed.replace("two", "TWO")
         assert changed(talk) == [("a.txt", "modify", 1)]
+        assert "a.txt (merged into the user's unsaved changes)" in talk.of(ToolCallEnd)[0].output
+        assert [warning.code for warning in talk.of(Warning)] == ["merged_change"]
         await bench.workbench.review.review(verdict="undo", session_id=talk.session_id)
         assert host.text(path) == typed
 
@@ -81,7 +83,42 @@ async def test_where_the_user_types_in_the_same_lines_his_text_stays_and_both_ar
     async with running(tmp_path, shell("sed -i s/two/TWO/ a.txt"), host=host) as bench:
         talk = await ran(bench)
         assert host.text(path) == typed
+        assert (bench.folder / "a.txt").read_text() == OLD.replace("two", "TWO")
         assert "left as they are: a.txt" in talk.of(ToolCallEnd)[0].output
+        (warning,) = talk.of(Warning)
+        assert warning.code == "disk_conflict" and path in warning.message
+
+
+@pytest.mark.req("H4", "H6")
+async def test_a_file_that_a_command_deleted_under_unsaved_typing_is_a_conflict(tmp_path: Path) -> None:
+    path = str(tmp_path / "project" / "a.txt")
+    host = FakeEditorHost({path: OLD + "typed\n"})
+    async with running(tmp_path, shell("rm a.txt"), host=host) as bench:
+        talk = await ran(bench)
+        assert host.text(path) == OLD + "typed\n"
+        assert [warning.code for warning in talk.of(Warning)] == ["disk_conflict"]
+
+
+@pytest.mark.req("H4", "H6")
+async def test_a_document_that_its_editor_showed_anew_before_the_end_of_the_command_has_its_hunk(
+    tmp_path: Path,
+) -> None:
+    path = str(tmp_path / "project" / "a.txt")
+    both = OLD.replace("two", "TWO").replace("seven", "SEVEN, typed after it")
+    host = FakeEditorHost({path: both})
+    async with running(tmp_path, shell("sed -i s/two/TWO/ a.txt"), host=host) as bench:
+        talk = await ran(bench)
+        assert changed(talk) == [("a.txt", "modify", 1)]
+        await bench.workbench.review.review(verdict="undo", session_id=talk.session_id)
+        assert host.text(path) == both.replace("TWO", "two")
+
+
+@pytest.mark.req("H4", "H6")
+async def test_what_the_user_saves_while_a_command_runs_is_his(tmp_path: Path) -> None:
+    async with running(tmp_path, shell("sed -i s/two/TWO/ a.txt; echo saved > mine.txt")) as bench:
+        bench.workbench.review.document_saved(str(bench.folder / "mine.txt"), "saved\n")
+        talk = await ran(bench)
+        assert changed(talk) == [("a.txt", "modify", 1)]
 
 
 @pytest.mark.req("H6")

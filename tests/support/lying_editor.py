@@ -237,6 +237,9 @@ class FakeListener:
     def document_closed(self, path: str) -> None:
         del self.texts[path]
 
+    def document_saved(self, path: str, text: str) -> None:
+        assert text == self.texts[path]
+
     def user_edit(self, path: str, text: str) -> None:
         self.told.append(("user", self.texts[path], text))
         self.texts[path] = text

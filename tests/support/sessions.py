@@ -97,6 +97,9 @@ class Notices:
     def __init__(self) -> None:
         self.texts: list[str] = []
 
+    async def look(self) -> None:
+        await checkpoint()
+
     def take(self) -> Sequence[str]:
         taken, self.texts = self.texts, []
         return taken

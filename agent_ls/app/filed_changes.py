@@ -1,0 +1,249 @@
+"""What commands changed, filed as hunks of their calls: on disk, or merged into what the user has not saved.
+
+What has another origin is left out: the ledger knows it already (an edit of the agent's, a verdict), or the editor
+itself has saved it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import anyio
+import anyio.lowlevel
+
+from agent_ls.app.command_changes import Changes, CommandChanges, ListFiles, Looked
+from agent_ls.app.journal import Journal
+from agent_ls.app.review_desk import ReviewDesk
+from agent_ls.app.reviewed_file import is_text, text_of, written_as
+from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
+from agent_ls.environments.editor_host import EditorHost
+from agent_ls.environments.errors import EnvError
+from agent_ls.loop.events import FileChange, Warning
+from agent_ls.patch.rebase import Merged, rebase
+from agent_ls.text import decode, encode, split_lines
+
+NAMED_FILES = 20
+"""In a note to the model; the user sees all of them."""
+
+MERGED, CONFLICT = "merged_change", "disk_conflict"
+"""Codes of the warnings that tell the user of a document with unsaved changes whose file a command changed."""
+
+_NO_LEDGER = object()
+
+_Outcome: TypeAlias = Literal["filed", "merged", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class CommandFiles:
+    """What is needed to file a command's changes. `document` is the text that the editor shows at a path.
+
+    `files` is the environment without bounds: the command was allowed, and what it wrote is carried into documents.
+    `reloads`: the editor shows a file anew that changed on disk, when it has no unsaved changes; `tell_changed` asks it
+    to. `save` puts what the command is to find on disk there: it is no change of the command's.
+    """
+
+    changes: CommandChanges
+    files: ExecutionEnvironment
+    document: Callable[[str], str | None] = lambda path: None
+    reloads: bool = False
+    save: Callable[[], Awaitable[object]] = anyio.lowlevel.checkpoint
+    tell_changed: Callable[[Sequence[str]], Awaitable[None]] | None = None
+
+
+def command_files(listed: ListFiles, files: ExecutionEnvironment, host: EditorHost | None) -> CommandFiles:
+    """`listed` lists what is below the working directory."""
+    changes = CommandChanges(files.working_directory(), listed)
+    if host is None:
+        return CommandFiles(changes, files)
+
+    def document(path: str) -> str | None:
+        found = host.open_document(path)
+        return found.text if found else None
+
+    return CommandFiles(changes, files, document, host.reloads, host.save_before_command, host.files_changed)
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What files and ledgers were when it was last looked."""
+
+    looked: Looked
+    ledgers: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """`merged` and `refused` are documents with unsaved changes, by path; `folder` is what names are relative to."""
+
+    states: tuple[FileState, ...] = ()
+    merged: frozenset[str] = frozenset()
+    refused: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    note: str = ""
+    folder: str = ""
+
+    def words(self, who: str) -> str:
+        """What `who` changed, in words for the model; "" for nothing."""
+        told = [self._told(state) for state in self.states]
+        more = f" and {len(told) - NAMED_FILES} more" if len(told) > NAMED_FILES else ""
+        notes = []
+        if told:
+            notes.append(f"Changed by {who}, for the user to review: {', '.join(told[:NAMED_FILES])}{more}.")
+        if self.unknown:
+            notes.append(f"Changed by {who}, the earlier text is not known: {self._names(self.unknown)}.")
+        if self.refused:
+            notes.append(
+                f"Changed on disk by {who}, but the editor shows it with unsaved changes of the user's that "
+                f"do not go with that; they were left as they are: {self._names(self.refused)}."
+            )
+        return " ".join([*notes, self.note]).strip()
+
+    def _told(self, state: FileState) -> str:
+        is_merged = ", merged into the user's unsaved changes" if state.path in self.merged else ""
+        what = "deleted" if state.after is None else "new" if state.before is None else ""
+        words = f"{what}{is_merged}".removeprefix(", ")
+        return f"{_shown(state.path, self.folder)} ({words})" if words else _shown(state.path, self.folder)
+
+    def _names(self, paths: Sequence[str]) -> str:
+        return ", ".join(_shown(path, self.folder) for path in paths[:NAMED_FILES])
+
+
+class Filing:
+    """Of one session."""
+
+    def __init__(self, desk: ReviewDesk, journal: Journal, commands: CommandFiles) -> None:
+        self._desk = desk
+        self._journal = journal
+        self._commands = commands
+
+    async def look(self) -> Before:
+        return self._before(await self._commands.changes.look())
+
+    async def advance(self, before: Before, who: Attribution) -> tuple[Filed, Before]:
+        """Files what was changed since `before` as changes of this call; how things are now."""
+        found, looked = await self._commands.changes.advance(before.looked)
+        with anyio.CancelScope(shield=True):  # bounded: half of what was found would be filed twice
+            filed = await self._filed(found, before, who)
+        return filed, self._before(looked)
+
+    async def reload(self, filed: Filed) -> None:
+        """Has the editor look again at what it shows of these files."""
+        paths = [state.path for state in filed.states if self._commands.document(state.path) is not None]
+        if paths and self._commands.tell_changed:
+            await self._commands.tell_changed(paths)
+
+    def _before(self, looked: Looked) -> Before:
+        return Before(looked, self._desk.current_texts())
+
+    async def _filed(self, found: Changes, before: Before, who: Attribution) -> Filed:
+        changed = (self._as_its_own(state, before) for state in found.states)
+        states = [state for state in changed if state]
+        await self._journal.announce(states, who)
+        refused: list[str] = []
+        merged: set[str] = set()
+        for state in states:
+            outcome = await self._take_over(state, who)
+            if outcome == "refused":
+                refused.append(state.path)
+            elif outcome == "merged":
+                merged.add(state.path)
+        await self._journal.changed(states, who)
+        for path in found.unknown:
+            self._desk.tell(who.session_id, FileChange(who.call_id, path, "modify", 0, 0, ""))
+        self._tell_user(who, sorted(merged), refused)
+        return Filed(
+            tuple(state for state in states if state.path not in refused),
+            frozenset(merged),
+            tuple(refused),
+            found.unknown,
+            found.note,
+            self._commands.files.working_directory(),
+        )
+
+    def _as_its_own(self, state: FileState, before: Before) -> FileState | None:
+        """The change without what others did meanwhile; None when that is all of it, or it is no text."""
+        if not (is_text(state.before) and is_text(state.after)):
+            return None
+        new = text_of(state.after)
+        if self._desk.was_saved_as(state.path, new):
+            return None
+        ledger = self._desk.ledger(state.path)
+        if ledger is None or before.ledgers.get(state.path, _NO_LEDGER) == ledger.current:
+            return state
+        if self._commands.document(state.path) is not None:
+            return state
+        if ledger.current_text == new:
+            return None
+        return replace(state, before=_as_bytes(ledger.current_text, state.before or state.after))
+
+    async def _take_over(self, state: FileState, who: Attribution) -> _Outcome:
+        """A document with unsaved changes of the user's gets the command's merged in; all else is on disk already.
+
+        Where the user changed the same lines, or the editor refuses, the document stays as it is.
+        """
+        shown, old, new = self._commands.document(state.path), text_of(state.before), text_of(state.after)
+        if shown is None:
+            self._file(state, old, new, who)
+            return "filed"
+        is_clean = shown in (old, new) or self._desk.was_saved_as(state.path, shown)
+        if new is None and not is_clean:
+            return "refused"
+        if new is not None and not (is_clean and self._commands.reloads):
+            try:
+                await self._merge(state.path, old or "", new, who)
+            except EnvError:
+                return "refused"
+        if is_clean:
+            self._file(state, old, new, who)
+        return "filed" if is_clean else "merged"
+
+    async def _merge(self, path: str, old: str, new: str, who: Attribution) -> None:
+        """
+        Raises:
+            EnvError: the change does not fit into what the user has typed, or the editor refuses it.
+        """
+        write = FileWrite(path, _utf8(new), _utf8(old))
+        for merged in await self._commands.files.commit([write], who):
+            self._desk.committed(merged, who)
+            if merged.before == merged.after and (text := text_of(merged.after)) is not None:
+                self._file_there(merged.path, old, new, text, who)
+
+    def _file_there(self, path: str, old: str, new: str, shown: str, who: Attribution) -> None:
+        """The editor has shown the file anew before it was looked at: what it then told was no typing."""
+        without = rebase(split_lines(new), split_lines(old), split_lines(shown))
+        if isinstance(without, Merged):
+            self._desk.agent_edit(path, "".join(without.lines), shown, who)
+
+    def _file(self, state: FileState, old: str | None, new: str | None, who: Attribution) -> None:
+        self._desk.agent_edit(state.path, old, new, who)
+        if file := self._desk.files.get(state.path):
+            file.written_as = written_as(state.before or state.after or b"")
+
+    def _tell_user(self, who: Attribution, merged: Sequence[str], refused: Sequence[str]) -> None:
+        for path in merged:
+            message = (
+                f"A command changed {path} on disk while the editor had unsaved changes of it. Both are merged "
+                "in the editor now; save the file there to have both on disk."
+            )
+            self._desk.tell(who.session_id, Warning(message, MERGED))
+        for path in refused:
+            message = (
+                f"A command changed {path} on disk where the editor has unsaved changes of the same lines. Nothing "
+                "was merged: the editor keeps your text, the disk has the command's. Compare them before you save."
+            )
+            self._desk.tell(who.session_id, Warning(message, CONFLICT))
+
+
+def _as_bytes(text: str | None, like: bytes | None) -> bytes | None:
+    return None if text is None else encode(replace(decode(like or b""), text=text))
+
+
+def _utf8(text: str) -> bytes:
+    """As documents are read and written by environments with an editor."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _shown(path: str, folder: str) -> str:
+    return path.removeprefix(folder.rstrip("/") + "/")
