@@ -185,7 +185,9 @@ class Assembler:
             )
             within = SandboxedEnvironment(files, walls, Leaving(desk, folder))
         bounded = BoundedEnvironment(within, bounds)
-        commands = command_files(roots.listing(listed), files, self.host) if listed else None
+        commands = (
+            command_files(roots.listing(listed), files, self.host, lambda: roots.others) if listed else None
+        )
         environment = ReviewedEnvironment(bounded, self.review, stored, desk.is_reviewed_first, commands)
         notices.look_for = environment.look
         profiles = with_cli_tools(

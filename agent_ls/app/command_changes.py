@@ -39,9 +39,10 @@ ListFiles: TypeAlias = Callable[[int], Awaitable[Sequence[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """The files as they were; None: there were too many to look at, or too little time."""
+    """The files as they were; None: there were too many to look at, or too little time. `scope`: of which folders."""
 
     stamps: Mapping[str, Stamp] | None
+    scope: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,32 +56,38 @@ class Changes:
 
 @dataclass(slots=True)
 class CommandChanges:
-    """`files` lists the files below `folder`, relative to it, without ignored ones."""
+    """`files` lists the files below `folder`, relative to it, without ignored ones.
+
+    `scope` says of which folders: files of one that was opened meanwhile are not new.
+    """
 
     folder: str
     files: ListFiles
+    scope: Callable[[], object] = lambda: None
     _kept: dict[str, tuple[Stamp, bytes]] = field(default_factory=dict)
     _size: int = 0
 
     async def look(self) -> Looked:
         """Before a command."""
-        end = time.monotonic() + BUDGET_S
+        end, scope = time.monotonic() + BUDGET_S, self.scope()
         stamps = await self._stamps(end)
         if stamps is not None:
             await anyio.to_thread.run_sync(self._keep_all, stamps, end)
-        return Looked(stamps)
+        return Looked(stamps, scope)
 
     async def advance(self, before: Looked) -> tuple[Changes, Looked]:
         """What was changed since, and how the files are now."""
         if before.stamps is None:
             return Changes(note="It was not looked for changed files: there are too many here."), before
+        if before.scope != (scope := self.scope()):
+            return Changes(), await self.look()
         end = time.monotonic() + BUDGET_S
         stamps = await self._stamps(end)
         if stamps is None:
             return Changes(note="It was not looked for changed files: listing them took too long."), before
         found = await anyio.to_thread.run_sync(self._compared, before.stamps, stamps)
         await anyio.to_thread.run_sync(self._keep_all, stamps, end)
-        return found, Looked(stamps)
+        return found, Looked(stamps, scope)
 
     async def changes(self, before: Looked) -> Changes:
         """As `advance`, without the second."""

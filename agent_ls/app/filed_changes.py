@@ -52,9 +52,11 @@ class CommandFiles:
     tell_changed: Callable[[Sequence[str]], Awaitable[None]] | None = None
 
 
-def command_files(listed: ListFiles, files: ExecutionEnvironment, host: EditorHost | None) -> CommandFiles:
-    """`listed` lists what is below the working directory."""
-    changes = CommandChanges(files.working_directory(), listed)
+def command_files(
+    listed: ListFiles, files: ExecutionEnvironment, host: EditorHost | None, scope: Callable[[], object]
+) -> CommandFiles:
+    """`listed` lists what is below the working directory, and the other folders that `scope` names."""
+    changes = CommandChanges(files.working_directory(), listed, scope)
     if host is None:
         return CommandFiles(changes, files)
 

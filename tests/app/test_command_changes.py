@@ -146,6 +146,22 @@ async def test_a_file_whose_text_was_not_kept_is_told_without_an_invented_hunk(t
     assert (await changes.changes(before)).unknown == (str(large),)
 
 
+async def test_files_of_a_folder_that_was_opened_meanwhile_are_not_new(tmp_path: Path) -> None:
+    (tmp_path / "old.txt").write_text("x")
+    folders: list[str] = []
+
+    async def listed(limit: int) -> Sequence[str]:
+        return ["old.txt"] if folders else []
+
+    changes = CommandChanges(str(tmp_path), listed, lambda: tuple(folders))
+    before = await changes.look()
+    folders.append("beside")
+    found, now = await changes.advance(before)
+    assert found.states == ()
+    (tmp_path / "old.txt").write_text("changed")
+    assert [state.before for state in (await changes.changes(now)).states] == [b"x"]
+
+
 async def test_too_many_files_are_not_looked_at_and_that_is_said(tmp_path: Path) -> None:
     async def listed(limit: int) -> Sequence[str]:
         return [str(number) for number in range(limit)]
