@@ -54,27 +54,29 @@ await withChat(async ({ wb, page, until, chat, shot }) => {
   await shot("08-facts");
   await frame.locator(".meter").press("Escape");
 
-  await frame.getByRole("button", { name: "Edit…" }).click();
+  await frame.getByRole("button", { name: "More Answers" }).click();
+  await shot("09-more-answers");
+  await frame.getByRole("menuitem", { name: "Run Another Command Instead" }).click();
   await frame.fill("textarea.command", "git status");
-  await shot("09-command-edited");
+  await shot("10-command-edited");
   await frame.getByRole("button", { name: "Run This Instead" }).click();
   await frame.locator("article.text", { hasText: "You ran git status instead." }).waitFor();
   await input.click();
   await input.press("Escape");
   await frame.locator("article.turn", { hasText: "1 file changed" }).waitFor();
-  await shot("10-turn-stopped");
+  await shot("11-turn-stopped");
 
   await input.pressSequentially("half a thought");
   await wb.reload();
   frame = await chat();
   await until(async () => (await frame.locator("#composer textarea").inputValue()) === "half a thought");
-  await shot("11-reloaded");
+  await shot("12-reloaded");
   for (const theme of ["Default Light Modern", "Default High Contrast", "Default High Contrast Light"]) {
     await wb.eval((vscode, name) => vscode.workspace.getConfiguration().update("workbench.colorTheme", name, true), theme);
     await page.waitForTimeout(500);
     await frame.fill("#composer textarea", "show me all");
     await frame.press("#composer textarea", "Enter");
     await frame.locator(".approval.pending").first().waitFor();
-    await shot(`12-${theme.replace(/ /g, "-")}`);
+    await shot(`13-${theme.replace(/ /g, "-")}`);
   }
 });

@@ -51,9 +51,11 @@ async function approvals(actor) {
   await actor.say("Run the checks.");
   const checks = await actor.asked("touch checked");
   await actor.step("asks before a command");
-  await checks.getByRole("button", { name: /session/ }).first().click();
+  await checks.getByRole("button", { name: "Allow for Session" }).click();
   const removal = await actor.asked("rm -rf old");
   assert.equal(await chat.locator(".approval.pending").count(), 1, "the second run of what was allowed for the session is not asked about");
+  await removal.getByRole("button", { name: "More Answers" }).press("ArrowDown");
+  await removal.getByRole("menuitem", { name: "Deny with a Reason" }).press("Enter");
   await removal.locator(".reason").fill("the old one is still needed");
   await removal.getByRole("button", { name: "Deny" }).click();
   await chat.getByText("I leave it.").first().waitFor();
@@ -69,7 +71,7 @@ async function review(actor) {
   await page.locator(".editor-group-container.active .monaco-editor .view-lines").first().click();
   await page.keyboard.press("Control+Home");
   await page.keyboard.type("# mine\n");
-  await change.getByRole("button", { name: /edits in the workspace/ }).click();
+  await change.getByRole("button", { name: "Allow for Session" }).click();
   await chat.getByText("Three places are tidy.").first().waitFor();
   await actor.isIdle();
   await actor.lens("agent 3/3", "Keep").waitFor();

@@ -35,7 +35,7 @@ await play(async (actor) => {
   await page.locator(".editor-group-container.active .monaco-editor .view-lines").first().click();
   await page.keyboard.press("Control+Home");
   await page.keyboard.type("# mine\n");
-  await (await actor.asked("Make this change?")).getByRole("button", { name: /edits in the workspace/ }).click();
+  await (await actor.asked("Make this change?")).getByRole("button", { name: "Allow for Session" }).click();
   await page.locator(".codelens-decoration a", { hasText: "Keep" }).first().waitFor();
   assert.match(await workbench.text("cart.py"), /^# mine\n.*\(1 - DISCOUNT_RATE\)/s);
   assert.equal(await page.evaluate(() => document.activeElement?.tagName), "IFRAME", "the focus stays in the chat, where the click was");
@@ -46,6 +46,8 @@ await play(async (actor) => {
   await tests.getByRole("button", { name: "Allow Once" }).click();
   await chat.locator(".approval.pending .command", { hasText: "unittest" }).waitFor({ state: "hidden" });
   const second = await actor.asked("Run this command?");
+  await second.getByRole("button", { name: "More Answers" }).click();
+  await second.getByRole("menuitem", { name: "Deny with a Reason" }).click();
   await second.locator(".reason").fill("show me first");
   await second.getByRole("button", { name: "Deny" }).click();
   await chat.locator(".approval.done", { hasText: "show me first" }).waitFor();

@@ -1,10 +1,12 @@
 // What the agent asks leave for, word for word, and the answers.
 import { examples } from "../approvals/choices";
+import { ActionMenu } from "./action_menu";
 import { diffElement } from "./diff";
 import { h, icon, textButton } from "./dom";
 import type { ApprovalView, FromView } from "./messages";
 
 type Send = (message: FromView) => void;
+type Rule = ApprovalView["rules"][number];
 
 const SCOPES: Readonly<Record<string, string>> = { once: "once", turn: "for this turn", session: "for this session" };
 
@@ -27,16 +29,21 @@ function effect(item: ApprovalView): (HTMLElement | null)[] {
   return [...files, ...item.paths.map((path) => h("p", {}, h("code", {}, path)))];
 }
 
-function ruleLabel({ label, scope }: ApprovalView["rules"][number]): string {
+function ruleLabel({ label, scope }: Rule): string {
   const words = SCOPES[scope] ?? scope;
   const told = /^allow\b/i.test(label) ? label : `Allow ${label}`;
-  return told.includes(`this ${scope}`) ? told : `${told} (${words})`;
+  return told.includes(`this ${scope}`) || told.includes("from now on") ? told : `${told} (${words})`;
 }
 
-/** Of the first rule that has examples: those after it have the same, for longer. */
-function ruleExamples(item: ApprovalView): HTMLElement[] {
-  const told = item.rules.map(examples).find((sentences) => sentences.length > 0) ?? [];
-  return told.map((sentence) => h("p", { class: "dim examples" }, sentence));
+/** The first that holds for the session: it has a button of its own. All others are behind the menu. */
+function sessionRule(item: ApprovalView): Rule | undefined {
+  return item.rules.find(({ scope }) => scope === "session");
+}
+
+/** What the button for the session allows, word for word, and by examples. */
+function ruleTold(id: string, rule: Rule): HTMLElement {
+  const told = [`For the session: ${ruleLabel(rule)}`, ...examples(rule)];
+  return h("div", { id, class: "dim examples" }, ...told.map((sentence) => h("p", {}, sentence)));
 }
 
 /** The command as it is asked about, or as the user writes it instead. */
@@ -91,32 +98,46 @@ function trustAnswers({ id: requestId }: ApprovalView, send: Send): HTMLElement 
     textButton("Do Not Trust It", () => { send({ type: "deny", requestId, reason: "" }); }, { class: "secondary" }));
 }
 
+/** Why it is denied, for the model. Not there until it is asked for. */
+function reasonField(deny: (reason: string) => void): { readonly row: HTMLElement; readonly field: HTMLInputElement } {
+  const field = h("input", { type: "text", class: "reason", "aria-label": "Reason for the model", placeholder: "Reason, for the model" });
+  const row = h("div", { class: "answers deny", hidden: true }, field);
+  field.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.isComposing) deny(field.value.trim());
+  });
+  return { row, field };
+}
+
+/** The command, where it can be changed, and the answers: three buttons, and a menu with all others. */
 function answers(item: ApprovalView, send: Send): readonly [Command | null, HTMLElement] {
   const requestId = item.id;
   if (item.trust !== "") return [null, trustAnswers(item, send)];
-  const reason = h("input", { type: "text", class: "reason", "aria-label": "Reason for the model, when you deny", placeholder: "Reason, when you deny" });
-  const deny = () => { send({ type: "deny", requestId, reason: reason.value.trim() }); };
-  reason.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && !event.isComposing) deny();
-  });
+  const deny = (reason: string) => { send({ type: "deny", requestId, reason }); };
   const allow = (ruleId: string | null) => () => {
     const replacement = command?.replacement;
     send({ type: "allow", requestId, ruleId, ...(replacement !== undefined && { command: replacement }) });
   };
+  const rule = sessionRule(item);
+  const toldId = `rule-${item.id}`;
+  const { row: reasonRow, field: reason } = reasonField(deny);
   const once = textButton("Allow Once", allow(null), { class: "primary", "data-action": "once" });
-  const rules = item.rules.map((rule) => textButton(ruleLabel(rule), allow(rule.id), { class: "secondary" }));
-  const edit = textButton("Edit…", () => { command?.edit(!command.isEditing); }, { class: "secondary", title: "Run another command instead" });
+  const session = rule && textButton("Allow for Session", allow(rule.id), { class: "secondary", "data-action": "session", "aria-describedby": toldId });
+  const told = rule && ruleTold(toldId, rule);
+  const back = textButton("As It Was", () => { command?.edit(false); more.button.focus(); }, { class: "secondary", hidden: true });
   const command = item.command === "" ? null : new Command(item.command, () => {
     const isEditing = command?.isEditing === true;
     once.textContent = isEditing ? "Run This Instead" : "Allow Once";
-    edit.textContent = isEditing ? "As It Was" : "Edit…";
+    back.hidden = !isEditing;
     // A rule was offered for the command that was asked about, not for another.
-    for (const rule of rules) rule.hidden = isEditing;
-    if (!isEditing) edit.focus();
+    for (const part of [session, told, more.element]) if (part) part.hidden = isEditing;
   }, allow(null));
-  edit.hidden = command === null;
-  const row = h("div", { class: "answers" }, once, edit, ...rules, h("div", { class: "deny" }, reason, textButton("Deny", deny, { class: "secondary" })));
-  return [command, row];
+  const more = new ActionMenu("More Answers", [
+    ...item.rules.filter((each) => each !== rule).map((each) => ({ label: ruleLabel(each), detail: examples(each).join(". "), choose: allow(each.id) })),
+    ...(command ? [{ label: "Run Another Command Instead…", detail: "You change it; the model is told", keepsFocus: true, choose: () => { command.edit(true); } }] : []),
+    { label: "Deny with a Reason…", detail: "The model is told why", keepsFocus: true, choose: () => { reasonRow.hidden = false; reason.focus(); } },
+  ]);
+  const buttons = h("div", { class: "answers" }, once, session, back, textButton("Deny", () => { deny(reason.value.trim()); }, { class: "secondary" }), more.button);
+  return [command, h("div", {}, buttons, more.element, reasonRow, told)];
 }
 
 export function approvalElement(item: ApprovalView, send: Send): HTMLElement {
@@ -137,6 +158,5 @@ export function approvalElement(item: ApprovalView, send: Send): HTMLElement {
     ...effect(item),
     item.why === "" ? null : h("p", { class: "dim" }, item.why),
     row,
-    ...ruleExamples(item),
   );
 }

@@ -73,6 +73,14 @@ export class WebviewPage {
     return found;
   }
 
+  /** One of a menu's, by its first line; the menu need not be open. */
+  action(label: string): HTMLButtonElement {
+    const all = [...this.document.querySelectorAll<HTMLButtonElement>("[role=menuitem]")];
+    const found = all.find((item) => item.querySelector(".label")?.textContent === label);
+    if (!found) throw new Error(`no action ${label} among ${all.map((item) => item.textContent).join(", ")}`);
+    return found;
+  }
+
   get prompt(): HTMLTextAreaElement {
     return this.find("textarea") as HTMLTextAreaElement;
   }

@@ -115,9 +115,9 @@ test("another command than the one that was asked about goes with the answer, an
   const s = newSnapshot();
   for (const event of sessionEvents.slice(0, sessionEvents.findIndex(({ kind }) => kind === "approval_requested") + 1)) apply(s, event);
   page.show(s);
-  page.button("Edit…").click();
+  page.action("Run Another Command Instead…").click();
   (page.find("textarea.command") as HTMLTextAreaElement).value = "python -m pytest -q tests/test_cart.py";
-  assert.equal(page.button("Allow commands that start with python -m pytest (for this session)").hidden, true);
+  assert.equal(page.button("Allow for Session").hidden, true);
   page.button("Run This Instead").click();
   assert.deepEqual(page.sent.at(-1), { type: "allow", requestId: "a1", ruleId: null, command: "python -m pytest -q tests/test_cart.py" });
   page.button("As It Was").click();

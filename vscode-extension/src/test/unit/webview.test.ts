@@ -101,7 +101,10 @@ test("an approval shows the exact command and sends each answer by its ids", (t)
   assert.match(page.find(".approval").textContent, /Run this command\?.*Commands are asked about in this mode\./s);
   assert.match(page.find(".approval").textContent, /Also allows: python -m pytest --verbose.*Still asked: python -m something-else/s);
   page.button("Allow Once").click();
-  page.button("Allow commands that start with python -m pytest (for this session)").click();
+  const session = page.button("Allow for Session");
+  assert.match(page.find(`#${session.getAttribute("aria-describedby") ?? ""}`).textContent, /Allow commands that start with python -m pytest \(for this session\)/);
+  session.click();
+  page.action("Deny with a Reason…").click();
   (page.find(".reason") as HTMLInputElement).value = "not yet";
   page.button("Deny").click();
   assert.deepEqual(page.sent.slice(1), [
@@ -118,7 +121,73 @@ test("an approval of an added tool shows in whole what it is called with, and of
   apply(s, recorded(1, "approval_requested", { requestId: "a", callId: "c", tool: "deploy", summary: "./scripts/deploy…", reason: "", effect, digest: "d", rules: [] }));
   page.show(s);
   assert.match(page.find(".approval").textContent, /Allow deploy\?.*\.\/scripts\/deploy --to production.*with TOKEN=\$\{TOKEN\}/s);
-  assert.equal(page.button("Edit…").hidden, true);
+  assert.doesNotMatch(page.find(".approval").textContent, /Run Another Command/);
+});
+
+function manyRules(): Snapshot {
+  const s = newSnapshot();
+  const effect = { type: "CommandEffect", command: "npm run build", workingDir: "/w", envVars: [], background: false };
+  const rules = (["session", "project", "user"] as const).map((scope) => ({ id: scope, label: { session: "Allow npm run build … in this session", project: "Allow npm run build … in this project, from now on", user: "Allow npm run build … in all projects, from now on" }[scope], scope, allows: ["npm run build --verbose"], stillAsked: [] }));
+  apply(s, recorded(1, "approval_requested", { requestId: "a", callId: "c", tool: "shell", summary: "npm run build", reason: "", effect, digest: "d", rules }));
+  return s;
+}
+
+function focused(page: WebviewPage): string | null | undefined {
+  return page.document.activeElement?.querySelector(".label")?.textContent;
+}
+
+function key(page: WebviewPage, name: string): void {
+  page.document.activeElement?.dispatchEvent(new page.dom.window.KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true }));
+}
+
+test("an approval is folded to three buttons, and a menu of all other answers that keys reach", (t) => {
+  const page = open(t);
+  page.show(manyRules());
+  const seen = [...page.document.querySelectorAll<HTMLButtonElement>(".approval button")].filter((button) => button.closest("[hidden]") === null);
+  assert.deepEqual(seen.map((button) => button.textContent || button.getAttribute("aria-label")), ["Allow Once", "Allow for Session", "Deny", "More Answers"]);
+  const more = page.button("More Answers");
+  more.focus();
+  key(page, "ArrowDown");
+  assert.equal(more.getAttribute("aria-expanded"), "true");
+  assert.equal(page.find(`#${more.getAttribute("aria-controls") ?? ""}`).getAttribute("role"), "menu");
+  assert.equal(focused(page), "Allow npm run build … in this project, from now on");
+  key(page, "End");
+  assert.equal(focused(page), "Deny with a Reason…");
+  key(page, "ArrowDown");
+  key(page, "ArrowDown");
+  assert.equal(focused(page), "Allow npm run build … in all projects, from now on");
+  (page.document.activeElement as HTMLButtonElement).click();
+  assert.deepEqual(page.sent.at(-1), { type: "allow", requestId: "a", ruleId: "user" });
+  assert.equal(more.getAttribute("aria-expanded"), "false");
+});
+
+test("the menu of an approval closes by Escape and by leaving it, and gives the focus back", (t) => {
+  const page = open(t);
+  page.show(manyRules());
+  const more = page.button("More Answers");
+  more.click();
+  key(page, "Escape");
+  assert.equal(page.document.activeElement, more);
+  assert.equal(more.getAttribute("aria-expanded"), "false");
+  more.click();
+  page.prompt.focus();
+  assert.equal(more.getAttribute("aria-expanded"), "false");
+  assert.equal(page.sent.filter(({ type }) => type === "allow" || type === "deny").length, 0);
+});
+
+test("another command from the menu hides what was offered for the one that was asked about", (t) => {
+  const page = open(t);
+  page.show(manyRules());
+  page.button("More Answers").click();
+  page.action("Run Another Command Instead…").click();
+  const field = page.find("textarea.command") as HTMLTextAreaElement;
+  assert.equal(page.document.activeElement, field);
+  assert.equal(page.button("Allow for Session").hidden, true);
+  field.value = "npm run lint";
+  page.button("Run This Instead").click();
+  assert.deepEqual(page.sent.at(-1), { type: "allow", requestId: "a", ruleId: null, command: "npm run lint" });
+  page.button("As It Was").click();
+  assert.equal(page.button("Allow for Session").hidden, false);
 });
 
 test("an approval takes no focus, and is announced", (t) => {

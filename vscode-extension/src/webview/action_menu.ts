@@ -1,0 +1,79 @@
+// A button with a menu of actions below it, by the keys that menus have: what a card offers besides its buttons.
+import { h, icon } from "./dom";
+
+export interface Action {
+  readonly label: string;
+  /** What it means, for those who read on; "" when the label says it. */
+  readonly detail: string;
+  /** It gives the focus to something of its own. */
+  readonly keepsFocus?: boolean;
+  readonly choose: () => void;
+}
+
+let menus = 0;
+
+export class ActionMenu {
+  readonly button: HTMLButtonElement;
+  /** It opens in the flow of the page, where nothing cuts it off. */
+  readonly element: HTMLElement;
+  private readonly items: HTMLButtonElement[];
+
+  constructor(label: string, actions: readonly Action[]) {
+    const id = `actions-${++menus}`;
+    this.items = actions.map((action) => this.item(action));
+    this.element = h("div", { id, class: "actions", role: "menu", "aria-label": label, hidden: true }, ...this.items);
+    this.button = h("button", { type: "button", class: "secondary more", "aria-haspopup": "menu", "aria-expanded": "false", "aria-controls": id, "aria-label": label, title: label }, icon("ellipsis"));
+    this.button.addEventListener("click", () => { if (this.isOpen) this.hide(); else this.show(0); });
+    this.button.addEventListener("keydown", (event) => {
+      if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+      event.preventDefault();
+      this.show(event.key === "ArrowDown" ? 0 : this.items.length - 1);
+    });
+    this.element.addEventListener("keydown", (event) => { this.take(event); });
+    this.element.addEventListener("focusout", ({ relatedTarget }) => {
+      const isWithin = relatedTarget instanceof Node && (this.element.contains(relatedTarget) || relatedTarget === this.button);
+      if (!isWithin) this.hide();
+    });
+  }
+
+  get isOpen(): boolean {
+    return !this.element.hidden;
+  }
+
+  private show(at: number): void {
+    this.element.hidden = false;
+    this.button.setAttribute("aria-expanded", "true");
+    this.items[at]?.focus();
+    this.element.scrollIntoView({ block: "nearest" });
+  }
+
+  private hide(): void {
+    this.element.hidden = true;
+    this.button.setAttribute("aria-expanded", "false");
+  }
+
+  private item({ label, detail, keepsFocus, choose }: Action): HTMLButtonElement {
+    const words = detail === "" ? null : h("span", { class: "dim detail" }, detail);
+    const item = h("button", { type: "button", role: "menuitem", tabindex: -1 }, h("span", { class: "label" }, label), words);
+    item.addEventListener("click", () => {
+      if (keepsFocus !== true) this.button.focus();
+      this.hide();
+      choose();
+    });
+    return item;
+  }
+
+  private take(event: KeyboardEvent): void {
+    const last = this.items.length - 1;
+    const at = this.items.findIndex((item) => item === event.target);
+    const to: Readonly<Record<string, number>> = { ArrowDown: at === last ? 0 : at + 1, ArrowUp: at <= 0 ? last : at - 1, Home: 0, End: last };
+    const next = to[event.key];
+    if (next !== undefined) this.items[next]?.focus();
+    else if (event.key === "Escape") {
+      this.button.focus();
+      this.hide();
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}
