@@ -134,6 +134,7 @@ class Settings(_Section):
     max_command_timeout_ms: int = Field(default=600_000, ge=1)
     terminal: Literal["relay", "own", "pipes"] = "relay"
     save: Literal["auto", "agent", "ask", "never"] = "agent"
+    notify: Literal["off", "away", "unseen", "system"] = "unseen"
     user_instructions: str = ""
     edits: EditSettings = EditSettings()
     sessions: SessionSettings = SessionSettings()

@@ -142,6 +142,10 @@ class Workbench:
         self._retention = Retention(self._store.layout, settings.sessions)
         self._group: TaskGroup | None = None
 
+    @property
+    def tells_user(self) -> bool:
+        return self.settings.notify != "off"
+
     def change_settings(self, options: Mapping[str, Any]) -> Sequence[str]:
         """For the sessions that are made or opened from now on; says what is wrong with them, or holds only later."""
         settings, problems = parse_settings(options)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from agent_ls.app.settings import Settings
 
+BELLS = ("off", "asked", "done")
 APPROVALS = ("never", "ask", "edits", "all")
 
 
@@ -29,6 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="never",
         help="never: refuse what is not allowed (default); ask on the terminal; edits: allow edits in the folder; "
         "all: allow commands too, but for the never-silent list",
+    )
+    parser.add_argument(
+        "--bell",
+        choices=BELLS,
+        default="asked",
+        help="when a terminal's bell is rung: when something is asked (default), at the end too (done), or never (off)",
     )
     parser.add_argument(
         "--trust",
@@ -104,6 +111,7 @@ def run(options: argparse.Namespace) -> int:
                 allow=options.allow,
                 beside=[folder.resolve() for folder in options.add_dir],
                 record=options.record.absolute() if options.record else None,
+                bell=options.bell,
             )
         )
     except AppError as error:

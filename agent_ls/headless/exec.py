@@ -23,7 +23,7 @@ from agent_ls.app.trust import Trusting
 from agent_ls.app.workbench import Workbench
 from agent_ls.headless.answerer import MODES, Approve, allow_listed, answerer
 from agent_ls.headless.style import COLOURED, PLAIN, plain
-from agent_ls.headless.terminal import Lines, TerminalLines
+from agent_ls.headless.terminal import BELL, Bell, Lines, TerminalLines
 from agent_ls.headless.transcript import Transcript
 from agent_ls.loop.events import (
     ApprovalRequested,
@@ -56,6 +56,7 @@ class ExecOptions:
     allow: Sequence[str] = ()
     beside: Sequence[Path] = ()
     settings: Settings = field(default_factory=Settings)
+    bell: Bell = "asked"
 
 
 class Outcome:
@@ -113,7 +114,11 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
             allow_listed(live, options.allow)
             group.start_soon(_stop_on_signal, live, outcome, group.cancel_scope)
             await _Play(
-                live, options, outcome, Output(out, err, bench.secrets), lines or TerminalLines(err)
+                live,
+                options,
+                outcome,
+                Output(out, err, bench.secrets),
+                lines or TerminalLines(err, bell=options.bell != "off"),
             ).run()
         except AppError as error:
             refused = error
@@ -213,6 +218,9 @@ class _Play:
         is_on_terminal = out.isatty() and not self._options.as_json
         if self._options.approve == "ask" and not is_on_terminal and isinstance(event, ApprovalRequested):
             err.write(_whole_question(event, text))  # nobody answers what he did not see
+        if self._options.bell == "done" and isinstance(event, ProcessingEnd) and err.isatty():
+            err.write(BELL)
+            err.flush()
         if isinstance(event, ApprovalResolved) and (scope := self._asking.get(event.request_id)):
             scope.cancel()
         return None

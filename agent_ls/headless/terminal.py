@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Protocol, TextIO
+from typing import Literal, Protocol, TextIO, TypeAlias
 
 import anyio
 
@@ -15,6 +15,8 @@ from agent_ls.loop.approval import Answer
 from agent_ls.loop.events import ApprovalRequested, RuleOffer
 
 BELL = "\a"
+Bell: TypeAlias = Literal["off", "asked", "done"]
+"""When a terminal's bell is rung: never, when a person is asked, and besides when the run has ended."""
 
 
 class Lines(Protocol):
@@ -28,13 +30,14 @@ class Lines(Protocol):
 class TerminalLines:
     """Standard input, read so that a cancelled wait takes no line away and keeps no process alive."""
 
-    def __init__(self, err: TextIO) -> None:
+    def __init__(self, err: TextIO, *, bell: bool = True) -> None:
         self._err = err
+        self._bell = BELL if bell and err.isatty() else ""
 
     async def ask(self, prompt: str) -> str:
         descriptor = sys.stdin.fileno()
         _forget_what_was_typed(descriptor)
-        self._err.write(f"{BELL if self._err.isatty() else ''}{prompt}")
+        self._err.write(f"{self._bell}{prompt}")
         self._err.flush()
         await anyio.wait_readable(descriptor)
         # A terminal gives one line at a time.

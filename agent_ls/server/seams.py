@@ -299,6 +299,11 @@ class Bench(Protocol):
     @property
     def trust(self) -> Trust: ...
 
+    @property
+    def tells_user(self) -> bool:
+        """Whether the user is told by a message that he is waited for or that a turn has ended (setting `notify`)."""
+        ...
+
     def change_settings(self, options: Mapping[str, Any]) -> Sequence[str]:
         """The settings section as it is now; what is wrong with it, a sentence each."""
         ...

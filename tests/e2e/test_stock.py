@@ -25,10 +25,10 @@ def project(tmp_path: Path) -> Path:
 
 
 @asynccontextmanager
-async def chatting(project: Path, name: str = "neovim") -> AsyncIterator[StockEditor]:
+async def chatting(project: Path, name: str = "neovim", **settings: Any) -> AsyncIterator[StockEditor]:
     async with server_process() as server:
         editor = StockEditor(server.client, name)
-        await editor.start(project, provider="walkthrough")
+        await editor.start(project, provider="walkthrough", **settings)
         await editor.open(project / "chat.agent.md", "")
         yield editor
 
@@ -122,6 +122,22 @@ async def test_progress_shows_a_turn_and_its_button_stops_it(project: Path) -> N
         await editor.client.notify("window/workDoneProgress/cancel", {"token": begin["token"]})
         await editor.chat_until("Stopped.")
         assert (await editor.progress("end"))["token"] == begin["token"]
+
+
+@pytest.mark.req("H8", "H17")
+@pytest.mark.parametrize(
+    ("name", "notify", "expected"), [("eglot", "unseen", 1), ("eglot", "off", 0), ("vscode", "unseen", 0)]
+)
+async def test_the_end_of_a_turn_is_told_once_where_no_progress_tells_it(
+    project: Path, name: str, notify: str, expected: int
+) -> None:
+    async with chatting(project, name, notify=notify) as editor:
+        editor.on_prompt = lambda titles: "Allow once"
+        await editor.say(TASK)
+        await editor.chat_until("## you\n\n", after="## agent")
+
+        told = [m["params"] for m in editor.client.received if m.get("method") == "window/showMessage"]
+        assert told.count({"type": 3, "message": "agent-ls: done."}) == len(told) == expected
 
 
 @pytest.mark.req("H8")

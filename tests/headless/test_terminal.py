@@ -58,6 +58,29 @@ def test_yes_is_for_once_and_the_change_is_seen_before_the_question(
     assert (project / "a.py").read_text() == "x = 3\n"
 
 
+@pytest.mark.req("H17")
+@pytest.mark.parametrize(("bell", "asked", "ended"), [("off", 0, 0), ("asked", 1, 0), ("done", 1, 1)])
+@script(READ, EDIT, "Done.")
+def test_the_bell_rings_when_it_is_wanted(
+    server: AnthropicServer, project: Path, bell: str, asked: int, ended: int
+) -> None:
+    with terminal(project, server, "--bell", bell) as shown:
+        assert shown.until(PROMPT).count("\a") == asked
+        shown.type("y\n")
+        assert shown.exit_code() == 0
+        assert shown.printed.count("\a") == ended
+
+
+@pytest.mark.req("H17")
+@script("Done.")
+def test_a_pipe_gets_no_bell(server: AnthropicServer, project: Path) -> None:
+    environ = environment(project.parent / "home", **provider_variables(server))
+
+    done = run("exec", "--bell", "done", "go", cwd=project, environ=environ)
+
+    assert done.code == 0 and "\a" not in done.out + done.err
+
+
 @pytest.mark.req("H7")
 @script(READ, EDIT, AGAIN, "Done.")
 def test_session_is_for_all_that_follow(server: AnthropicServer, project: Path) -> None:

@@ -164,6 +164,108 @@ def test_the_user_is_told_when_it_waits_and_the_panel_is_hidden(
     assert nvim.lua("return told") == ["agent-ls: asks: make test (:AgentLs)", "agent-ls: done"]
 
 
+PATH = "/shop/cart.py"
+
+
+def proposal(name: str) -> dict[str, Any]:
+    """A hunk that waits to be accepted."""
+    lines = {
+        "oldRange": {"start": 0, "end": 1},
+        "newRange": {"start": 0, "end": 1},
+        "oldLines": ["a"],
+        "newLines": ["b"],
+    }
+    whose = {
+        "id": name,
+        "sessionId": "s1",
+        "turnId": "t1",
+        "callId": "c1",
+        "path": PATH,
+        "uri": f"file://{PATH}",
+    }
+    return whose | lines | {"what": "content", "state": "proposed"}
+
+
+HEARD = """
+told, sent = {}, {}
+vim.notify = function(text) table.insert(told, text) end
+local send = vim.api.nvim_chan_send
+vim.api.nvim_chan_send = function(channel, data)
+  if channel == vim.v.stderr then table.insert(sent, data) else return send(channel, data) end
+end
+"""
+ASKED = "agent-ls: asks: make test (:AgentLs)"
+DESKTOP = "\x1b]9;agent-ls: asks: make test  (:AgentLs)\x1b\\"
+
+
+@pytest.mark.req("H17")
+@pytest.mark.parametrize(
+    ("notify", "focus", "expected"),
+    [
+        ("off", "FocusLost", ([], [])),
+        ("away", "FocusGained", ([], [])),
+        ("away", "FocusLost", ([ASKED], ["\a"])),
+        ("unseen", "FocusGained", ([ASKED], [])),
+        ("unseen", "FocusLost", ([ASKED], ["\a"])),
+        ("system", "FocusGained", ([ASKED], ["\a"])),
+        ("system", "FocusLost", ([ASKED], ["\a", DESKTOP])),
+        (True, "FocusGained", ([ASKED], [])),
+        (False, "FocusLost", ([], [])),
+    ],
+)
+def test_who_waits_is_told_as_the_option_says_and_the_focus_stays(
+    panel: Panel,
+    nvim: Nvim,
+    server: StandIn,
+    notify: str | bool,
+    focus: str,
+    expected: tuple[list[str], list[str]],
+) -> None:
+    nvim.keys("<Esc>")
+    given = f'"{notify}"' if isinstance(notify, str) else str(notify).lower()
+    nvim.lua(f'require("agent_ls.config").set({{ notify = {given} }})')
+    nvim.lua(HEARD)
+    nvim.cmd("AgentLs close")
+    nvim.cmd(f"doautocmd {focus}")
+    before = nvim.lua("return {vim.api.nvim_get_current_win(), vim.api.nvim_win_get_cursor(0)}")
+
+    panel.ask(command="make test")
+    nvim.wait_for('require("agent_ls").status():find("waiting for you") ~= nil')
+    nvim.wait_for(f"#told == {len(expected[0])}")
+
+    assert (nvim.lua("return told"), nvim.lua("return sent")) == expected
+    assert nvim.lua("return {vim.api.nvim_get_current_win(), vim.api.nvim_win_get_cursor(0)}") == before
+    assert nvim.mode() == "n"
+
+
+@pytest.mark.req("H17")
+def test_questions_and_proposals_are_told_of_too(panel: Panel, nvim: Nvim, server: StandIn) -> None:
+    nvim.keys("<Esc>")
+    nvim.lua(HEARD)
+    nvim.cmd("AgentLs close")
+
+    server.emit(
+        "question_asked", {"questionId": "q", "question": "Tabs or spaces?", "choices": [], "multiple": False}
+    )
+    nvim.wait_for("#told == 1")
+    hunks = [proposal("h1"), proposal("h2")]
+    server.emit(
+        "hunk_state", {"path": PATH, "uri": f"file://{PATH}", "hunks": hunks, "by": "", "comment": ""}
+    )
+    nvim.wait_for("#told == 2")
+    server.emit(
+        "hunk_state", {"path": PATH, "uri": f"file://{PATH}", "hunks": hunks, "by": "", "comment": ""}
+    )
+    server.emit("processing_end", {"reason": "completed"})
+    nvim.wait_for("#told == 3")
+
+    assert nvim.lua("return told") == [
+        "agent-ls: asks: Tabs or spaces? (:AgentLs)",
+        "agent-ls: proposes a change to /shop/cart.py (:AgentLs)",
+        "agent-ls: done",
+    ]
+
+
 @pytest.mark.req("H17")
 def test_the_user_is_not_told_twice_when_the_panel_is_there(panel: Panel, nvim: Nvim) -> None:
     nvim.lua("told = {}; vim.notify = function(text) table.insert(told, text) end")

@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";
 import { Catalog } from "./chat/catalog";
+import { ChatBadge } from "./badge";
 import { ApprovalPicker } from "./approvals/picker";
 import { Inbox } from "./chat/inbox";
 import { Offers } from "./chat/offers";
@@ -123,6 +124,7 @@ export function activate(extension: vscode.ExtensionContext): void {
     log, client, state, problems, keys, store, review, terminals, hosts, panel, library, actions, remembered,
     new Contexts(sessions, store),
     status,
+    new ChatBadge(sessions, store, panel),
     new Notifier(sessions, store, picker, terminals, () => panel.isVisible),
     registerCommands({ ctx, panel, review, terminals, library, picker, actions, keys }),
   );

@@ -1,14 +1,15 @@
-// Tells by a notification what the user would miss while the chat is hidden. It never takes the focus.
+// Tells by a notification what the user would miss while he looks elsewhere. It never takes the focus.
 import * as vscode from "vscode";
 import { question } from "./approvals/choices";
 import type { ApprovalPicker } from "./approvals/picker";
+import { isTold } from "./attention";
 import type { EventData } from "./events";
 import { count } from "./review/words";
 import type { ReviewStore } from "./review/store";
 import { all } from "./review/model";
 import type { Change } from "./seams";
 import type { Sessions } from "./session";
-import { notifies } from "./settings";
+import { notify } from "./settings";
 import type { Terminals } from "./terminals/terminals";
 
 const SHOW = "Show";
@@ -39,14 +40,26 @@ export class Notifier implements vscode.Disposable {
 
   private take({ event, switched }: Change): void {
     // Also beside the chat: it is answered in a terminal that may be out of sight.
-    if (event?.kind === "terminal_waiting" && notifies()) void this.waits(event.data as EventData["terminal_waiting"]);
-    if (this.isChatVisible() || !notifies() || this.sessions.snapshot.session.access === "readOnly") return;
+    if (event?.kind === "terminal_waiting" && this.tells(false)) void this.waits(event.data as EventData["terminal_waiting"]);
+    if (!this.tells(this.isChatVisible()) || this.sessions.snapshot.session.access === "readOnly") return;
     // What waited when the window was reloaded is told of as well.
     if (switched === true) for (const item of this.sessions.snapshot.requests.values()) if (item.status === "pending") void this.ask(item.request);
     if (event?.kind === "approval_requested") void this.ask(event.data as EventData["approval_requested"]);
+    else if (event?.kind === "question_asked") void this.asksYou(event.data as EventData["question_asked"]);
     else if (event?.kind === "processing_end") void this.done(event.data as EventData["processing_end"]);
     else if (event?.kind === "error") void this.problem(event.data as EventData["error"]);
     else if (event?.kind === "hunk_state") void this.proposed(event.data as EventData["hunk_state"]);
+  }
+
+  private tells(isChatVisible: boolean): boolean {
+    return isTold(notify(), { hasFocus: vscode.window.state.focused, isChatVisible });
+  }
+
+  private async asksYou({ questionId, question: text }: EventData["question_asked"]): Promise<void> {
+    if (this.told.has(questionId)) return;
+    this.told.add(questionId);
+    const answer = await vscode.window.showInformationMessage(`agent-ls asks: ${text.split("\n")[0] ?? ""}`, SHOW);
+    if (answer === SHOW) await vscode.commands.executeCommand("agentLs.open");
   }
 
   private async waits({ callId, terminalId, waiting }: EventData["terminal_waiting"]): Promise<void> {

@@ -1,5 +1,6 @@
 // The settings section `agentLs`: what new sessions start with, and what the server is given.
 import * as vscode from "vscode";
+import { type Notify, notifyOf } from "./attention";
 import type { Configuration, Mode, ReviewMode } from "./protocol";
 
 export const SECTION = "agentLs";
@@ -38,8 +39,8 @@ export function serverSettings(): Record<string, unknown> {
   return Object.fromEntries(set.filter(([, value]) => value !== undefined));
 }
 
-export function notifies(): boolean {
-  return section().get("notify", true);
+export function notify(): Notify {
+  return notifyOf(section().get("notify"));
 }
 
 export function showsCodeLens(): boolean {

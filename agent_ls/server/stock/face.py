@@ -57,6 +57,7 @@ class StockFace:
             context=context,
             start=start,
             say=self._say,
+            tell=self._tell,
             hunks_changed=self._hunks_changed,
             changed=self._refresh_lenses,
             prompts=prompts,
@@ -107,6 +108,10 @@ class StockFace:
 
     def _say(self, text: str) -> None:
         params = lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=text)
+        self._protocol.notify(lsp.WINDOW_SHOW_MESSAGE, params)
+
+    def _tell(self, text: str) -> None:
+        params = lsp.ShowMessageParams(type=lsp.MessageType.Info, message=text)
         self._protocol.notify(lsp.WINDOW_SHOW_MESSAGE, params)
 
     def _begin(self, work: Callable[[], Awaitable[str]]) -> None:

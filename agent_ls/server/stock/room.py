@@ -15,10 +15,12 @@ import anyio
 from agent_ls.loop.events import (
     ApprovalRequested,
     ApprovalResolved,
+    EndReason,
     Envelope,
     FileChange,
     HunkStateChanged,
     ProcessingEnd,
+    QuestionAsked,
     StateChanged,
     ToolCallStart,
     UserInput,
@@ -38,17 +40,26 @@ from agent_ls.text import split_lines
 
 Start: TypeAlias = Callable[[Callable[[], Awaitable[None]]], None]
 
+_ENDS: Mapping[EndReason, str] = {
+    "completed": "done.",
+    "refused": "done, but for what was refused.",
+    "limit": "stopped at a limit; the chat says which.",
+    "error": "ended by an error; the chat says which.",
+}
+"""In a message, where no progress tells it. Who stopped a turn knows."""
+
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What a room uses of the face. `say` shows a message; `hunks_changed` is told of files; `changed` of the rest.
+    """What a room uses of the face. `say` shows a problem, `tell` what is no problem; `hunks_changed` is told of files;
 
-    `prompts` and `progress` are None for clients that did not announce them.
+    `changed` of the rest. `prompts` and `progress` are None for clients that did not announce them.
     """
 
     context: Context
     start: Start
     say: Callable[[str], None]
+    tell: Callable[[str], None]
     hunks_changed: Callable[[str], None]
     changed: Callable[[], None]
     prompts: ApprovalPrompts | None
@@ -253,6 +264,10 @@ class _Following:
                 if means.prompts:
                     means.prompts.ask(request, self._live.desk)
                 means.changed()
+            case QuestionAsked(question=question):
+                if progress:
+                    progress.report("waits for you")
+                self._tell_user(f"asks: {one_line(question)} Answer it in the chat.")
             case ApprovalResolved(request_id=request_id):
                 if means.prompts:
                     means.prompts.resolved(request_id)
@@ -265,5 +280,12 @@ class _Following:
                 self._writer.close_answer()
                 if progress:
                     progress.end("done" if reason == "completed" else reason)
+                elif ended := _ENDS.get(reason):
+                    self._tell_user(ended)
             case _:
                 pass
+
+    def _tell_user(self, words: str) -> None:
+        """Once, in a message: never a window, never the focus."""
+        if self._means.context.bench.tells_user:
+            self._means.tell(f"agent-ls: {words}")

@@ -71,7 +71,7 @@ await withChat(async ({ wb, page, until, chat, shot }) => {
   frame = await chat();
   await until(async () => (await frame.locator("#composer textarea").inputValue()) === "half a thought");
   await shot("12-reloaded");
-  for (const theme of ["Default Light Modern", "Default High Contrast", "Default High Contrast Light"]) {
+  for (const theme of ["Default Light Modern", "Default Dark Modern", "Default High Contrast", "Default High Contrast Light"]) {
     await wb.eval((vscode, name) => vscode.workspace.getConfiguration().update("workbench.colorTheme", name, true), theme);
     await page.waitForTimeout(500);
     await frame.fill("#composer textarea", "show me all");

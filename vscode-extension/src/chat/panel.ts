@@ -35,6 +35,8 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   private readonly subscriptions: { dispose(): void }[];
   /** Called when the view is shown for the first time. */
   onFirstShow: () => void = () => undefined;
+  /** Called when the view comes into sight or goes out of it. */
+  onVisibility: () => void = () => undefined;
 
   constructor(
     private readonly ctx: Ctx,
@@ -52,19 +54,27 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     return this.view?.visible ?? false;
   }
 
+  set badge(badge: vscode.ViewBadge | undefined) {
+    if (this.view) this.view.badge = badge;
+  }
+
   resolveWebviewView(view: vscode.WebviewView): void {
     this.view = view;
     this.isReady = false;
     const folder = vscode.Uri.joinPath(this.ctx.extension.extensionUri, "out", "webview");
     view.webview.options = { enableScripts: true, localResourceRoots: [folder] };
     view.webview.onDidReceiveMessage((message: FromView) => { this.receive(message); });
-    view.onDidChangeVisibility(() => { if (!view.visible) this.isReady = false; }); // its page is gone until it is shown again
+    view.onDidChangeVisibility(() => {
+      if (!view.visible) this.isReady = false; // its page is gone until it is shown again
+      this.onVisibility();
+    });
     view.onDidDispose(() => {
       this.view = undefined;
       this.isReady = false;
     });
     view.webview.html = page(view.webview, folder, randomBytes(16).toString("base64"));
     this.onFirstShow();
+    this.onVisibility();
   }
 
   /** Shows the chat and puts the cursor into the prompt: only when the user asked for it. */

@@ -21,7 +21,7 @@ export class ActionMenu {
   constructor(label: string, actions: readonly Action[]) {
     const id = `actions-${++menus}`;
     this.items = actions.map((action) => this.item(action));
-    this.element = h("div", { id, class: "actions", role: "menu", "aria-label": label, hidden: true }, ...this.items);
+    this.element = h("div", { id, class: "answer-menu", role: "menu", "aria-label": label, hidden: true }, ...this.items);
     this.button = h("button", { type: "button", class: "secondary more", "aria-haspopup": "menu", "aria-expanded": "false", "aria-controls": id, "aria-label": label, title: label }, icon("ellipsis"));
     this.button.addEventListener("click", () => { if (this.isOpen) this.hide(); else this.show(0); });
     this.button.addEventListener("keydown", (event) => {

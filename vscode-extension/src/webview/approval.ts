@@ -42,7 +42,7 @@ function sessionRule(item: ApprovalView): Rule | undefined {
 
 /** What the button for the session allows, word for word, and by examples. */
 function ruleTold(id: string, rule: Rule): HTMLElement {
-  const told = [`For the session: ${ruleLabel(rule)}`, ...examples(rule)];
+  const told = [ruleLabel(rule), ...examples(rule)];
   return h("div", { id, class: "dim examples" }, ...told.map((sentence) => h("p", {}, sentence)));
 }
 

@@ -11,7 +11,7 @@ local M = {}
 ---@field review "after"|"before"|nil
 ---@field settings table the server's own settings (section `agentLs`), as they stand
 ---@field width number of the panel: columns, or a share of the screen when below 1
----@field notify boolean tell by vim.notify when the agent waits or is done and the panel is hidden
+---@field notify "off"|"away"|"unseen"|"system" when vim.notify tells that the agent waits or is done
 ---@field hints boolean show the keys beside pending hunks and below the prompt
 ---@field keymaps table<string, string|false> false leaves a key unmapped
 
@@ -26,7 +26,7 @@ local defaults = {
   review = nil,
   settings = {},
   width = 0.42,
-  notify = true,
+  notify = "unseen",
   hints = true,
   keymaps = {
     -- in the panel
@@ -65,6 +65,11 @@ local defaults = {
 local OPTIONAL =
   { provider = "string", model = "string", effort = "string", mode = "string", review = "string" }
 
+local CHOICES = { notify = { "off", "away", "unseen", "system" } }
+
+---What an option was called by once.
+local MEANT = { notify = { [true] = "unseen", [false] = "off" } }
+
 M.options = vim.deepcopy(defaults)
 
 ---@param name string
@@ -78,6 +83,10 @@ local function problem_of(name, value)
   if type(value) ~= wanted then
     return ("option %q must be a %s, not a %s"):format(name, wanted, type(value))
   end
+  local choices = CHOICES[name]
+  if choices and not vim.list_contains(choices, value) then
+    return ("option %q must be one of %s"):format(name, table.concat(choices, ", "))
+  end
 end
 
 ---Takes what is right and names what is not.
@@ -86,6 +95,7 @@ end
 function M.set(given)
   local problems, good = {}, {}
   for name, value in pairs(given or {}) do
+    value = vim.tbl_get(MEANT, name, value) or value
     local problem = problem_of(name, value)
     if problem then
       problems[#problems + 1] = problem

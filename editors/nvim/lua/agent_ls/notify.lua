@@ -1,4 +1,4 @@
--- Tells the user that the agent waits or is done while the panel is out of sight (never by taking the focus).
+-- Tells the user that the agent waits or is done while he looks elsewhere (never by taking the focus).
 local config = require("agent_ls.config")
 local log = require("agent_ls.log")
 local session = require("agent_ls.session")
@@ -6,12 +6,35 @@ local view = require("agent_ls.chat.view")
 
 local M = {}
 
-local is_focused = true
+local BELL = "\7"
 
----A bell reaches a user who looks at another window: most terminals mark theirs.
-local function ring()
-  if not is_focused then
-    pcall(vim.api.nvim_chan_send, vim.v.stderr, "\7")
+local is_focused = true
+local told = {} ---@type table<string, boolean> calls whose proposals were told of
+
+---@param text string for the terminal that Neovim runs in
+local function send(text) pcall(vim.api.nvim_chan_send, vim.v.stderr, text) end
+
+---A bell reaches a user who looks at another window: most terminals mark theirs. `system` also asks the terminal for a
+---notification of the desktop (OSC 9; a terminal that knows none shows nothing).
+---@param said string
+local function ring(said)
+  local wants_all = config.options.notify == "system"
+  if not is_focused or wants_all then
+    send(BELL)
+  end
+  if not is_focused and wants_all then
+    send(("\27]9;agent-ls: %s\27\\"):format((said:gsub("%c", " "))))
+  end
+end
+
+---@param hunks table[]
+---@return string? the file of a change that waits to be accepted; told of once for each call
+local function proposed(hunks)
+  for _, hunk in ipairs(hunks) do
+    if hunk.state == "proposed" and not told[hunk.callId] then
+      told[hunk.callId] = true
+      return hunk.path
+    end
   end
 end
 
@@ -19,6 +42,12 @@ end
 local WORDS = {
   approval_requested = function(data)
     return ("asks: %s  (:AgentLs)"):format(data.summary), vim.log.levels.WARN
+  end,
+  question_asked = function(data) return ("asks: %s  (:AgentLs)"):format(data.question), vim.log.levels.WARN end,
+  hunk_state = function(data)
+    local path = proposed(data.hunks)
+    return path and ("proposes a change to %s  (:AgentLs)"):format(vim.fn.fnamemodify(path, ":.")),
+      vim.log.levels.WARN
   end,
   terminal_waiting = function(data)
     return data.waiting and "a command waits for your input  (:AgentLs terminal)" or nil, vim.log.levels.WARN
@@ -33,16 +62,16 @@ local WORDS = {
 
 ---@param change agent_ls.Change
 local function on_change(change)
-  local event = change.event
+  local event, how = change.event, config.options.notify
   local words = event and WORDS[event.kind]
-  if not words or not config.options.notify then
+  if not words or how == "off" or (how == "away" and is_focused) then
     return
   end
   local said, level = words(event.data)
   if not said then
     return
   end
-  ring()
+  ring(said)
   if not view.is_open() or change.session_id ~= session.current_id() then
     log.notify(said, level)
   end

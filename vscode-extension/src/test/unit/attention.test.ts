@@ -1,0 +1,50 @@
+// req: H17
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Attention, type Notify, isTold, notifyOf, waiting } from "../../attention";
+import { apply, newSnapshot } from "../../snapshot";
+import { recorded } from "../support/golden";
+
+const SEEN = { hasFocus: true, isChatVisible: true };
+const HIDDEN = { hasFocus: true, isChatVisible: false };
+const AWAY = { hasFocus: false, isChatVisible: true };
+const GONE = { hasFocus: false, isChatVisible: false };
+
+for (const [how, expected] of Object.entries({
+  off: [false, false, false, false], away: [false, false, true, true], unseen: [false, true, true, true], system: [false, true, true, true],
+})) {
+  test(`with ${how} a notification is shown where it is wanted, and never to who looks at the chat`, () => {
+    assert.deepEqual([SEEN, HIDDEN, AWAY, GONE].map((sight) => isTold(how as Notify, sight)), expected);
+  });
+}
+
+test("the setting was a boolean once, and what is none of its values is the default", () => {
+  assert.deepEqual([true, false, "away", "loud", undefined].map(notifyOf), ["unseen", "off", "away", "unseen", "unseen"]);
+});
+
+test("the badge counts what waits for an answer, and goes with the answer", () => {
+  const s = newSnapshot();
+  const attention = new Attention();
+  assert.equal(attention.badge(waiting(s, 0)), undefined);
+  apply(s, recorded(1, "approval_requested", { requestId: "a", summary: "", rules: [] }));
+  apply(s, recorded(2, "question_asked", { questionId: "q", question: "Which?", choices: [], multiple: false }));
+  assert.deepEqual(attention.badge(waiting(s, 3)), { value: 3, tooltip: "agent-ls waits for 3 answers of yours" });
+  apply(s, recorded(3, "approval_resolved", { requestId: "a", decision: "deny", scope: "once", decidedBy: "c", reason: "" }));
+  apply(s, recorded(4, "question_answered", { questionId: "q", answers: [], declined: true }));
+  assert.equal(attention.badge(waiting(s, 0)), undefined);
+});
+
+test("a turn that ended while nobody looked is a badge until somebody does", () => {
+  const attention = new Attention();
+  attention.take({ kind: "processing_end" }, SEEN);
+  assert.equal(attention.badge(0), undefined);
+  attention.take({ kind: "processing_end" }, AWAY);
+  assert.equal(attention.badge(0)?.tooltip, "agent-ls is done");
+  attention.look(HIDDEN);
+  assert.equal(attention.badge(0)?.value, 1, "the window alone is not the chat");
+  attention.look(SEEN);
+  assert.equal(attention.badge(0), undefined);
+  attention.take({ kind: "processing_end" }, GONE);
+  attention.take({ kind: "user_input" }, HIDDEN);
+  assert.equal(attention.badge(0), undefined);
+});
