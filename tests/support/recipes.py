@@ -16,6 +16,7 @@ TASK = "Please fix the discount."
 SETTINGS = {
     "neovim": ('mode = "ask"', 'provider = "walkthrough", walkthroughPauseMs = 0'),
     "eglot": (':mode "ask"', ':provider "walkthrough" :walkthroughPauseMs 0'),
+    "kate": ('"mode": "ask"', '"provider": "walkthrough", "walkthroughPauseMs": 0, "mode": "full"'),
     "lsp-mode": (':mode "ask"', ':provider "walkthrough" :walkthroughPauseMs 0'),
 }
 

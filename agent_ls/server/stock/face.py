@@ -97,7 +97,12 @@ class StockFace:
         room = self._rooms.get(path)
         document = self._context.host.open_document(path)
         # Saving is also how an editor keeps what stands there: nothing to send is nothing to complain about.
-        if room and document and read_chat(document.text).message and not room.is_running:
+        if (
+            room
+            and document
+            and read_chat(document.text).message
+            and not (room.is_running or room.holds_back)
+        ):
             self._begin(room.send)
 
     def on_closed(self, path: str) -> None:
@@ -203,7 +208,7 @@ class StockFace:
         room, document = self._rooms.get(path), self._context.host.open_document(path)
         if not room or not document:
             return []
-        can_send = bool(read_chat(document.text).message) and not room.is_running
+        can_send = bool(read_chat(document.text).message) and not (room.is_running or room.holds_back)
         return offers.chat_offers(
             uri, can_send=can_send, is_running=room.is_running, holds_back=room.holds_back
         )

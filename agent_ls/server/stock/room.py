@@ -118,6 +118,8 @@ class ChatRoom:
             chat = read_chat(document.text)
             if self.is_running:
                 return "The agent is still at work; agentLs.stop ends its turn."
+            if self.holds_back:  # what stands there last is the message that was answered
+                return "The last answer is not in the chat yet: agentLs.show brings it there."
             if not chat.message:
                 return "There is nothing to send: write below the last heading."
             if self._live is None or self._live.session.is_closing:
