@@ -18,6 +18,7 @@ ALLOWED: dict[str, set[str]] = {
     "_version": set(),
     "text": set(),
     "patch": {"patch", "text"},
+    "notebook": {"notebook", "text"},
     "review": {"review", "patch", "text"},
     "llm": {"llm", "text", "_version"},
     "llm.providers": LLM_TYPES | {"llm.providers", "llm.sse", "text"},
@@ -25,7 +26,6 @@ ALLOWED: dict[str, set[str]] = {
     "environments.base": set(),
     "environments.errors": set(),
     "environments.effects": set(),
-    "environments.editor_host": ENV_TYPES,
     "environments.search": ENV_TYPES | {"text"},
     "environments.terminal_host": set(),
     "environments.walls": set(),
@@ -36,9 +36,12 @@ ALLOWED: dict[str, set[str]] = {
     "relay": {"relay"},
     "environments.memory": ENV_TYPES | {"environments.search", "text"},
     "environments.wrappers": ENV_TYPES | {"environments.opened", "environments.wrappers", "text"},
+    "environments.notebooks": ENV_TYPES
+    | {"environments.editor_host", "environments.wrappers", "notebook", "text"},
+    "environments.editor_host": ENV_TYPES | {"notebook"},
     "environments.editor": ENV_TYPES
     | {"environments.editor_host", "environments.search", "environments.wrappers", "patch", "text"},
-    "tools": ENV_TYPES | LLM_TYPES | {"tools", "patch", "text", "environments.search"},
+    "tools": ENV_TYPES | LLM_TYPES | {"tools", "notebook", "patch", "text", "environments.search"},
     "profiles": ENV_TYPES | LLM_TYPES | {"profiles", "tools", "text"},
     "loop": ENV_TYPES
     | LLM_TYPES
@@ -59,7 +62,7 @@ ALLOWED: dict[str, set[str]] = {
 }  # fmt: skip
 
 # Engines: values in, values out. Nothing here may touch the world.
-NO_IO = ("text", "patch", "review", "llm.providers", "llm.sse", "llm.retry", "loop.step", "loop.truncation",
+NO_IO = ("text", "patch", "notebook", "review", "llm.providers", "llm.sse", "llm.retry", "loop.step", "loop.truncation",
          "loop.loop_detection", "loop.redaction", "loop.history", "loop.figures", "loop.log_lines", "loop.events",
          "loop.event_codec", "loop.items",
          "policy", "tools",

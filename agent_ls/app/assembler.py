@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from agent_ls.app.filed_changes import command_files
 from agent_ls.app.grants import Grants
 from agent_ls.app.live_session import LiveSession
 from agent_ls.app.models import Models
+from agent_ls.app.notebooks import has_notebooks, with_notebooks
 from agent_ls.app.notices import Notices
 from agent_ls.app.pinned import pinned_hunks
 from agent_ls.app.prompts import SessionPrompts, facts_from_json, facts_to_json
@@ -75,7 +76,7 @@ class Assembler:
 
     `host` and `eyes` None: there is no editor. `environment` stands in place of this machine, `pages` of the web.
     `user_folder` holds what is the user's own, definitions of tools among it. `folders` tells what is open in the
-    workspace at this moment.
+    workspace at this moment. `notebooks` says whether a session's folder has some, None: look.
     """
 
     models: Models
@@ -95,6 +96,7 @@ class Assembler:
     audience: Callable[[str], LiveSession | None]
     user_folder: Path
     folders: Callable[[], Sequence[str]]
+    notebooks: Callable[[], bool | None]
 
     def local(self, folder: str, settings: Settings) -> ExecutionEnvironment:
         if self.environment:
@@ -110,7 +112,7 @@ class Assembler:
     def files(self, local: ExecutionEnvironment) -> ExecutionEnvironment:
         return EditorEnvironment(local, self.host) if self.host else local
 
-    async def cli_tools(self, folder: str) -> CliTools:
+    async def cli_tools(self, folder: str, settings: Settings) -> CliTools:
         """Those of the user for a session in this folder; a changed file holds from the next session on."""
         workspace = None if self.environment else Path(folder)
 
@@ -118,7 +120,11 @@ class Assembler:
             is_trusted = workspace is not None and self.trust.standing(folder) == "trusted"
             return load_cli_tools(self.user_folder, workspace, trusted=is_trusted)
 
-        return await anyio.to_thread.run_sync(load)
+        found = await anyio.to_thread.run_sync(load)
+        told = self.notebooks()
+        if told is None:
+            told = await has_notebooks(self.local(folder, settings))
+        return replace(found, notebooks=told)
 
     async def _others(self, roots: SessionRoots, settings: Settings) -> Mapping[str, ExecutionEnvironment]:
         """The folders beside the session's own at the start of an input, as they are read."""
@@ -193,6 +199,8 @@ class Assembler:
         profiles = with_cli_tools(
             self._profiles(settings, client, tape), choice.tools.tools, self.models.child_environ
         )
+        if choice.tools.notebooks:
+            profiles = with_notebooks(profiles)
         facts = opened.stored.fold.config.get("environment") if opened.stored else None
         session = Session(
             session_id=SessionId(header.session_id),

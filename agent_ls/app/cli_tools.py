@@ -47,10 +47,14 @@ ProfileFor: TypeAlias = Callable[[str, str], ProviderProfile]
 
 @dataclass(frozen=True, slots=True)
 class CliTools:
-    """Those that are in order, and a sentence for each thing that is not, which begins with FILE:LINE."""
+    """Those that are in order, and a sentence for each thing that is not, which begins with FILE:LINE.
+
+    `notebooks`: the session's folder has some, so that the tool for them is offered besides.
+    """
 
     tools: tuple[CliTool, ...] = ()
     problems: tuple[str, ...] = ()
+    notebooks: bool = False
 
     @property
     def warning(self) -> str:

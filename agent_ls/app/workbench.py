@@ -103,6 +103,8 @@ class Workbench:
     ) -> None:
         self.settings = settings
         self.folders: Callable[[], Sequence[str]] = tuple
+        self.notebooks: bool | None = None
+        """Whether folders of sessions have some; None: looked for as each is opened."""
         """Those of the workspace that are open now: a session works in its own, and in the others (H1)."""
         self._clock = SystemClock()
         pause = partial(self._clock.sleep, settings.walkthrough_pause_ms / 1000)
@@ -137,6 +139,7 @@ class Workbench:
             audience=self._maybe_audience,
             user_folder=self._store.layout.root,
             folders=lambda: self.folders(),
+            notebooks=lambda: self.notebooks,
         )
         self._opening = anyio.Lock()
         self._retention = Retention(self._store.layout, settings.sessions)
@@ -209,13 +212,19 @@ class Workbench:
             effort if effort is not None else settings.effort,
             mode or settings.mode,
             review or settings.review,
-            await self._assembler.cli_tools(folder),
+            await self._assembler.cli_tools(folder, settings),
         )
         with _closed_on_failure(opened):
             with store_errors(session_id):
                 standing = partial(self.trust.standing, folder)
                 await self._tapes.begin(
-                    header, choice.mode, choice.review, settings, standing, self.folders()
+                    header,
+                    choice.mode,
+                    choice.review,
+                    settings,
+                    standing,
+                    self.folders(),
+                    choice.tools.notebooks,
                 )
             live = self._assembler.assemble(opened, header, choice, settings, None)
             live.remember()
@@ -290,7 +299,7 @@ class Workbench:
         settings = self.settings
         files = self._assembler.files(self._assembler.local(stored.header.workspace_folder, settings))
         evidence = await gather(opened, stored, files)
-        tools = await self._assembler.cli_tools(stored.header.workspace_folder)
+        tools = await self._assembler.cli_tools(stored.header.workspace_folder, settings)
         # No await from here on: nobody changes a ledger, or says a word to the session, before it is whole.
         found = find(self.review, stored, evidence)
         known = stored.fold.config

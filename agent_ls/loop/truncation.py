@@ -17,6 +17,7 @@ CHARACTER_LIMITS: dict[str, tuple[int, Mode]] = {
     "grep": (20_000, "tail"),
     "glob": (20_000, "head"),  # newest first, so the head is what matters (O1, against 000)
     "edit_file": (10_000, "tail"),
+    "edit_notebook": (10_000, "tail"),
     "apply_patch": (10_000, "tail"),
     "write_file": (1_000, "tail"),
     "spawn_agent": (20_000, "head_tail"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import Field
 
@@ -11,11 +11,13 @@ from agent_ls.environments.base import ExecutionEnvironment, FileWrite
 from agent_ls.environments.errors import EnvError, NotAFileError, OutsideBoundsError, PathNotFoundError
 from agent_ls.patch.errors import PatchError
 from agent_ls.patch.hunks import ChangeSet, FileChange
-from agent_ls.patch.v4a_apply import Contents, Unreadable, parse, plan
+from agent_ls.patch.v4a_apply import Contents, Patch, Unreadable, parse, plan
+from agent_ls.patch.v4a_parser import UpdateFile
 from agent_ls.tools import descriptions
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.freshness import demand_current, demand_read, is_current, stale
 from agent_ls.tools.missing import nearest
+from agent_ls.tools.notebooks import demand_no_notebook
 from agent_ls.tools.paths import absolute, shown_path
 from agent_ls.tools.planned import as_decided, commit, effect_of, landed_notes
 from agent_ls.tools.refusals import refused
@@ -67,6 +69,7 @@ async def _planned(text: str, context: ToolContext, locate: Callable[[str], str]
         patch = parse(text)
         unseen = [path for path in patch.paths if _is_unseen_outside(locate(path), context)]
         files = {path: await _content(locate(path), context) for path in patch.paths}
+        _demand_no_notebook(patch, files)
         return plan(patch, files, locate, refuse_ambiguous=context.refuse_ambiguous)
     except PatchError as error:
         if unseen:
@@ -76,6 +79,14 @@ async def _planned(text: str, context: ToolContext, locate: Callable[[str], str]
                 kind="edit_conflict",
             ) from None
         raise await _refusal(error, context, locate) from None
+
+
+def _demand_no_notebook(patch: Patch, files: Mapping[str, Contents]) -> None:
+    """Before anything is compared: a refusal would quote the notebook's JSON. Moving one as it is remains."""
+    for section in (*patch.strict.sections, *patch.lenient.sections):
+        if isinstance(section, UpdateFile) and section.chunks:
+            current = files.get(section.path)
+            demand_no_notebook(section.path, section.path, current if isinstance(current, bytes) else None)
 
 
 def _is_unseen_outside(path: str, context: ToolContext) -> bool:
@@ -105,6 +116,8 @@ async def _content(path: str, context: ToolContext) -> Contents:
 def _demand_seen(change: FileChange, context: ToolContext) -> None:
     """A patch quotes what it changes; what goes as a whole, unquoted, must be what the model has seen (X9)."""
     path = absolute(change.path, context.environment)
+    replaced = change.before if change.replaces_whole else change.overwritten
+    demand_no_notebook(path, shown_path(path, context.environment), replaced)
     if change.replaces_whole and change.before:
         demand_current(path, change.before, context)
     if change.overwritten:

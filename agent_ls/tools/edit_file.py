@@ -21,6 +21,7 @@ from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolErro
 from agent_ls.tools.excerpt import excerpt
 from agent_ls.tools.freshness import demand_read, is_current, stale
 from agent_ls.tools.missing import file_not_found
+from agent_ls.tools.notebooks import demand_no_notebook
 from agent_ls.tools.paths import absolute, its_file, shown_path
 from agent_ls.tools.planned import as_decided, commit, effect_of, landed_notes
 from agent_ls.tools.refusals import refused
@@ -76,6 +77,7 @@ async def _planned(arguments: EditFileArguments, context: ToolContext) -> _Edit:
     path = absolute(arguments.file_path, context.environment)
     name = shown_path(path, context.environment)
     current = await _current(path, context)
+    demand_no_notebook(path, name, current)
     # An edit that changes nothing, or would create a file over another, is told so first (SEMANTICS 12.1).
     is_replaced = bool(current) and arguments.old_string not in ("", arguments.new_string)
     if is_replaced and context.read_first != "overwrite":

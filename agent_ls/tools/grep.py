@@ -12,6 +12,7 @@ from agent_ls.environments.base import GrepLine, GrepOptions, GrepResult
 from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.errors import InvalidPatternError
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
+from agent_ls.tools.notebooks import as_cells
 from agent_ls.tools.paths import absolute, its_folder, shown_path
 from agent_ls.tools.summary import one_line
 
@@ -59,7 +60,10 @@ async def prepare(arguments: GrepArguments, context: ToolContext) -> Prepared:
         if not result.lines:
             return ToolOutput(_nothing(arguments, shown_path(path, context.environment)))
         if mode == "content":
-            return ToolOutput(_content(result, arguments.max_results))
+            found = GrepResult(tuple(await as_cells(result.lines, context.environment)), result.truncated)
+            if not found.lines:
+                return ToolOutput(_nothing(arguments, shown_path(path, context.environment)))
+            return ToolOutput(_content(found, arguments.max_results))
         return ToolOutput(_by_file(result, mode, arguments.max_results))
 
     return Prepared(ReadEffect((path,)), run)

@@ -10,9 +10,11 @@ from agent_ls.environments.base import sha256
 from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.llm.messages import ImagePart
+from agent_ls.notebook.cells import is_notebook
 from agent_ls.text import TextLines, decode, looks_binary, numbered
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.missing import file_not_found
+from agent_ls.tools.notebooks import cells_text
 from agent_ls.tools.paths import absolute, its_file, shown_path
 from agent_ls.tools.summary import one_line
 
@@ -63,6 +65,8 @@ def shown(data: bytes, name: str, arguments: ReadFileArguments) -> ToolOutput:
             f"it with a command made for its format.",
             kind="binary_file",
         )
+    if is_notebook(name) and data:
+        return _notebook(data, name, arguments)
     text = _text(data, name, arguments)
     return ToolOutput(text, summary=_count(text.count("\n") + 1, "line"))
 
@@ -84,6 +88,26 @@ def _image(data: bytes, media_type: str, name: str) -> ToolOutput:
     )
 
 
+def _notebook(data: bytes, name: str, arguments: ReadFileArguments) -> ToolOutput:
+    """Its cells; offset and limit count the lines of what is shown."""
+    told = cells_text(data, name)
+    lines = told.split("\n")
+    start = arguments.offset - 1
+    if start >= len(lines):
+        raise _past_the_end(arguments.offset, name, len(lines))
+    part = lines[start : start + arguments.limit]
+    notes = [_range_note(start, len(part), len(lines))] if len(part) < len(lines) else []
+    text = _UNDECODABLE.sub("\ufffd", "\n".join(part))
+    return ToolOutput("\n\n".join([text, *notes]), summary=lines[0])
+
+
+def _past_the_end(offset: int, name: str, total: int) -> ToolError:
+    return ToolError(
+        f"offset {offset} is past the end: {name} has {_count(total, 'line')}. Use an offset from 1 to {total}.",
+        kind="validation",
+    )
+
+
 def _text(data: bytes, name: str, arguments: ReadFileArguments) -> str:
     decoded = decode(data)
     lines = TextLines(decoded.text)
@@ -92,11 +116,7 @@ def _text(data: bytes, name: str, arguments: ReadFileArguments) -> str:
         return f"The file {name} is empty."
     start = arguments.offset - 1
     if start >= total:
-        raise ToolError(
-            f"offset {arguments.offset} is past the end: {name} has {_count(total, 'line')}. "
-            f"Use an offset from 1 to {total}.",
-            kind="validation",
-        )
+        raise _past_the_end(arguments.offset, name, total)
     shown = lines[start : start + arguments.limit]
     notes = []
     if len(shown) < total:

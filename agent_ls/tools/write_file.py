@@ -12,6 +12,7 @@ from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.text import decode, encode, line_ending, looks_binary, split_lines
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
 from agent_ls.tools.freshness import demand_current
+from agent_ls.tools.notebooks import demand_no_notebook
 from agent_ls.tools.paths import absolute, its_file, shown_path
 from agent_ls.tools.planned import as_decided, commit, effect_of, landed_notes, whole_file_change
 from agent_ls.tools.summary import one_line
@@ -27,6 +28,7 @@ async def prepare(arguments: WriteFileArguments, context: ToolContext) -> Prepar
     path = absolute(arguments.file_path, context.environment)
     name = shown_path(path, context.environment)
     current = await _current(path, context)
+    demand_no_notebook(path, name, current)
     if current is not None and not arguments.append:
         demand_current(path, current, context)
     content = _encoded(arguments, current)

@@ -149,6 +149,7 @@ async def replay(recording: Recording) -> Replayed:
             pages=place,
         )
         bench.folders = lambda: _texts(header.get("folders"))
+        bench.notebooks = header.get("notebooks") is True
         async with anyio.create_task_group() as tasks:
             await tasks.start(bench.run)
             live = await bench.new_session(

@@ -36,6 +36,7 @@ class Tapes:
         settings: Settings,
         trust: Callable[[], Standing],
         folders: Sequence[str],
+        notebooks: bool,
     ) -> None:
         """When it is wanted, all that this session is told is recorded, from its beginning on.
 
@@ -56,6 +57,7 @@ class Tapes:
             "settings": kept,
             "trust": await anyio.to_thread.run_sync(trust),
             "folders": list(folders),
+            "notebooks": notebooks,
         }
         tape = partial(begun, path, header, facts, self._secrets)
         self._running[header.session_id] = await anyio.to_thread.run_sync(tape)

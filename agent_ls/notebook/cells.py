@@ -1,0 +1,116 @@
+"""The cells of a notebook file (nbformat 4), each with its place in the text of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from json import JSONDecodeError
+from typing import Any, Literal, TypeAlias, get_args
+
+from agent_ls.notebook.json_spans import Member, Value, items, members, whole
+
+Kind: TypeAlias = Literal["code", "markdown", "raw"]
+KINDS: tuple[str, ...] = get_args(Kind)
+
+SUFFIX = ".ipynb"
+
+
+class NotebookError(Exception):
+    """What is wrong with the file, as the end of a sentence that begins with its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """`id` "" where the format has none (before 4.5). `members` are the cell's own, in the order of the file."""
+
+    kind: Kind
+    source: str
+    id: str
+    place: Value
+    members: tuple[Member, ...]
+
+    @property
+    def outputs(self) -> list[Mapping[str, Any]]:
+        told = self.place.data.get("outputs")
+        return [output for output in told if isinstance(output, dict)] if isinstance(told, list) else []
+
+    def member(self, key: str) -> Member | None:
+        """The last of that name: it is the one that counts."""
+        return next((member for member in reversed(self.members) if member.key == key), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Notebook:
+    """`text` is that of the whole file; `array` is the place of the cells in it."""
+
+    text: str
+    cells: tuple[Cell, ...]
+    array: Value
+    root: tuple[Member, ...]
+    minor: int
+    language: str
+
+    @property
+    def has_ids(self) -> bool:
+        return self.minor >= 5
+
+
+def is_notebook(path: str) -> bool:
+    return path.lower().endswith(SUFFIX)
+
+
+def parse_notebook(text: str) -> Notebook:
+    """
+    Raises:
+        NotebookError: it is no JSON, no notebook, or one of another format than 4.
+    """
+    try:
+        value = whole(text)
+    except JSONDecodeError as error:
+        raise NotebookError(f"is not valid JSON: {error.msg} (line {error.lineno})") from None
+    except RecursionError:
+        raise NotebookError("is nested too deeply to be read") from None
+    root = value.data
+    if not isinstance(root, dict):
+        raise NotebookError("is no notebook: it holds no object")
+    _demand_format(root)
+    own = members(text, value)
+    array = next((member.value for member in reversed(own) if member.key == "cells"), None)
+    if array is None or not isinstance(array.data, list):
+        raise NotebookError("is no notebook: it has no list of cells")
+    cells = tuple(_cell(text, place, number) for number, place in enumerate(items(text, array), 1))
+    minor = root.get("nbformat_minor")
+    return Notebook(text, cells, array, own, minor if type(minor) is int else 0, _language(root))
+
+
+def _demand_format(root: Mapping[str, Any]) -> None:
+    version = root.get("nbformat")
+    if version == 4:
+        return
+    if type(version) is not int:
+        raise NotebookError("is no notebook: it does not say which nbformat it has")
+    way = "convert it with `jupyter nbconvert --to notebook --nbformat 4`" if version < 4 else "it is too new"
+    raise NotebookError(f"has nbformat {version}, and only nbformat 4 can be read: {way}")
+
+
+def _cell(text: str, place: Value, number: int) -> Cell:
+    data = place.data
+    if not isinstance(data, dict) or data.get("cell_type") not in KINDS:
+        raise NotebookError(f"is damaged: cell {number} is neither code nor markdown nor raw")
+    source = data.get("source", "")
+    if isinstance(source, list) and all(isinstance(line, str) for line in source):
+        source = "".join(source)
+    if not isinstance(source, str):
+        raise NotebookError(f"is damaged: the source of cell {number} is no text")
+    told = data.get("id")
+    return Cell(data["cell_type"], source, told if isinstance(told, str) else "", place, members(text, place))
+
+
+def _language(root: Mapping[str, Any]) -> str:
+    metadata = root.get("metadata")
+    for section, key in (("language_info", "name"), ("kernelspec", "language")):
+        part = metadata.get(section) if isinstance(metadata, dict) else None
+        told = part.get(key) if isinstance(part, dict) else None
+        if isinstance(told, str) and told:
+            return told
+    return "python"

@@ -1,0 +1,82 @@
+"""Where the parts of a JSON text stand: one level of an object or of an array at a time.
+
+This module does not know what a notebook is. What lies deeper is read by the standard library's decoder, in C.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from json import JSONDecodeError, JSONDecoder
+from typing import Any
+
+_BLANK = re.compile(r"[ \t\n\r]*")
+_DECODER = JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value and its place: `text[start:end]`."""
+
+    start: int
+    end: int
+    data: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of an object; `start` is that of its key."""
+
+    key: str
+    start: int
+    value: Value
+
+
+def whole(text: str) -> Value:
+    """
+    Raises:
+        JSONDecodeError: the text is not one JSON value. RecursionError: it is nested too deeply.
+    """
+    found = value_at(text, skip_blank(text, 0))
+    if skip_blank(text, found.end) != len(text):
+        raise JSONDecodeError("more behind the end", text, found.end)
+    return found
+
+
+def value_at(text: str, start: int) -> Value:
+    data, end = _DECODER.raw_decode(text, start)
+    return Value(start, end, data)
+
+
+def members(text: str, value: Value) -> tuple[Member, ...]:
+    """Of an object that was read already."""
+    found: list[Member] = []
+    at = skip_blank(text, value.start + 1)
+    while text[at] != "}":
+        key = value_at(text, at)
+        colon = skip_blank(text, key.end)
+        member = Member(key.data, at, value_at(text, skip_blank(text, colon + 1)))
+        found.append(member)
+        at = _next(text, member.value.end)
+    return tuple(found)
+
+
+def items(text: str, value: Value) -> tuple[Value, ...]:
+    """Of an array that was read already."""
+    found: list[Value] = []
+    at = skip_blank(text, value.start + 1)
+    while text[at] != "]":
+        found.append(value_at(text, at))
+        at = _next(text, found[-1].end)
+    return tuple(found)
+
+
+def skip_blank(text: str, at: int) -> int:
+    found = _BLANK.match(text, at)
+    return found.end() if found else at
+
+
+def _next(text: str, at: int) -> int:
+    """Behind the comma, or where the object or array ends."""
+    at = skip_blank(text, at)
+    return skip_blank(text, at + 1) if text[at] == "," else at

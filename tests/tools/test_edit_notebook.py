@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from agent_ls.environments.base import Attribution, FileWrite
+from agent_ls.environments.effects import WriteEffect
+from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.tools.apply_patch import APPLY_PATCH
+from agent_ls.tools.edit_file import EDIT_FILE
+from agent_ls.tools.edit_notebook import EDIT_NOTEBOOK
+from agent_ls.tools.grep import GREP
+from agent_ls.tools.read_file import READ_FILE
+from agent_ls.tools.write_file import WRITE_FILE
+from tests.support.tool_calls import ToolCalls
+
+pytestmark = pytest.mark.req("H15")
+
+PATH = "/project/a.ipynb"
+CELLS: list[dict[str, Any]] = [
+    {"cell_type": "markdown", "id": "intro", "metadata": {}, "source": ["# Title"]},
+    {
+        "cell_type": "code", "execution_count": 1, "id": "calc", "metadata": {}, "source": ["x = 1\n", "x + x"],
+        "outputs": [{"data": {"text/plain": ["2"]}, "metadata": {}, "output_type": "execute_result"}],
+    },
+]  # fmt: skip
+
+
+def text_of(cells: list[dict[str, Any]], minor: int = 5) -> str:
+    return (
+        json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": minor}, indent=1) + "\n"
+    )
+
+
+@pytest.fixture
+def calls() -> ToolCalls:
+    return ToolCalls(MemoryEnvironment({"a.ipynb": text_of(CELLS)}))
+
+
+async def cells_in(calls: ToolCalls) -> list[dict[str, Any]]:
+    cells: list[dict[str, Any]] = json.loads(await calls.environment.read_bytes(PATH))["cells"]
+    return cells
+
+
+EDITS: list[tuple[dict[str, Any], list[str], str]] = [
+    ({"action": "replace", "cell": "2", "source": "y"}, ["# Title", "y"], "replaced the source of cell 2"),
+    ({"action": "replace", "cell": 1, "source": "# New"}, ["# New", "x = 1\nx + x"], "cell 1"),
+    (
+        {"action": "replace", "cell": "calc", "old_string": "x + x", "source": "x * 3"},
+        ["# Title", "x = 1\nx * 3"],
+        "Its outputs are those of the last run",
+    ),
+    ({"action": "insert", "source": "end"}, ["# Title", "x = 1\nx + x", "end"], "inserted cell 3 (code)"),
+    ({"action": "insert", "cell": "0", "source": "a"}, ["a", "# Title", "x = 1\nx + x"], "inserted cell 1"),
+    (
+        {"action": "insert", "cell": "intro", "source": "b", "kind": "raw"},
+        ["# Title", "b", "x = 1\nx + x"],
+        "(raw)",
+    ),
+    ({"action": "delete", "cell": "1"}, ["x = 1\nx + x"], "deleted cell 1 (markdown)"),
+    (
+        {"action": "change_kind", "cell": "2", "kind": "markdown"},
+        ["# Title", "x = 1\nx + x"],
+        "outputs are gone",
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "sources", "told"), EDITS)
+async def test_a_cell_is_changed_and_nothing_else(
+    calls: ToolCalls, arguments: dict[str, Any], sources: list[str], told: str
+) -> None:
+    await calls.call(READ_FILE, file_path="a.ipynb")
+
+    output = await calls.call(EDIT_NOTEBOOK, file_path="a.ipynb", **arguments)
+
+    cells = await cells_in(calls)
+    assert ["".join(cell["source"]) for cell in cells] == sources
+    assert told in output.text and [state.path for state in output.files] == [PATH]
+    kept = [cell for cell in cells if cell["id"] == "calc" and cell["cell_type"] == "code"]
+    assert all(cell["outputs"] == CELLS[1]["outputs"] and cell["execution_count"] == 1 for cell in kept)
+
+
+async def test_a_missing_notebook_is_made_by_its_first_cell(calls: ToolCalls) -> None:
+    output = await calls.call(EDIT_NOTEBOOK, file_path="new.ipynb", action="insert", source="1 + 1")
+
+    made = json.loads(await calls.environment.read_bytes("/project/new.ipynb"))
+    assert [cell["source"] for cell in made["cells"]] == [["1 + 1"]] and made["nbformat"] == 4
+    assert output.files[0].before is None
+
+
+async def test_the_approval_shows_the_lines_that_change_and_preparing_again_is_the_same(
+    calls: ToolCalls,
+) -> None:
+    await calls.call(READ_FILE, file_path="a.ipynb")
+    arguments = {"file_path": "a.ipynb", "action": "insert", "cell": "1", "source": "n = 1"}
+
+    first = await calls.prepare(EDIT_NOTEBOOK, **arguments)
+    again = await calls.prepare(EDIT_NOTEBOOK, **arguments)
+
+    assert isinstance(first.effect, WriteEffect) and first.effect.digest == again.effect.digest
+    assert (
+        '+    "n = 1"' in first.effect.files[0].diff and "-" not in first.effect.files[0].diff.split("@@")[2]
+    )
+
+
+REFUSED: list[tuple[dict[str, Any], str, str]] = [
+    ({"action": "replace", "cell": "7", "source": "y"}, "validation", "cells 1 to 2"),
+    ({"action": "replace", "source": "y"}, "validation", "Name a cell"),
+    ({"action": "replace", "cell": "2", "old_string": "z", "source": "y"}, "edit_conflict", "does not occur"),
+    ({"action": "replace", "cell": "2", "old_string": "x", "source": "y"}, "edit_conflict", "3 times"),
+    ({"action": "replace", "cell": "1", "source": "# Title"}, "edit_conflict", "like that already"),
+    ({"action": "insert", "cell": "gone", "source": "y"}, "validation", "no cell 'gone'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "kind", "words"), REFUSED)
+async def test_what_does_not_fit_changes_nothing_and_says_what_to_do(
+    calls: ToolCalls, arguments: dict[str, Any], kind: str, words: str
+) -> None:
+    await calls.call(READ_FILE, file_path="a.ipynb")
+
+    error = await calls.fails(EDIT_NOTEBOOK, file_path="a.ipynb", **arguments)
+
+    assert error.kind == kind and words in str(error)
+    assert await calls.environment.read_bytes(PATH) == text_of(CELLS).encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("{", "not valid JSON"), ('{"nbformat": 3}', "--nbformat 4"), ("[]", "no notebook")],
+)
+async def test_what_is_no_notebook_is_neither_shown_nor_changed(text: str, words: str) -> None:
+    calls = ToolCalls(MemoryEnvironment({"a.ipynb": text}))
+
+    for tool, arguments in ((READ_FILE, {}), (EDIT_NOTEBOOK, {"action": "insert", "source": "x"})):
+        error = await calls.fails(tool, file_path="a.ipynb", **arguments)
+        assert error.kind == "invalid_notebook" and words in str(error)
+
+
+async def test_a_notebook_that_was_not_read_is_not_changed(calls: ToolCalls) -> None:
+    error = await calls.fails(EDIT_NOTEBOOK, file_path="a.ipynb", action="delete", cell="1")
+
+    assert error.kind == "not_read"
+
+
+async def test_a_number_that_means_another_cell_by_now_is_stale_and_one_that_does_not_is_not(
+    calls: ToolCalls,
+) -> None:
+    await calls.call(READ_FILE, file_path="a.ipynb")
+    new = {"cell_type": "raw", "id": "n", "metadata": {}, "source": ["new"]}
+    moved = FileWrite(PATH, text_of([CELLS[0], new, CELLS[1]]).encode(), text_of(CELLS).encode())
+    await calls.environment.commit([moved], Attribution())
+
+    error = await calls.fails(EDIT_NOTEBOOK, file_path="a.ipynb", action="delete", cell="2")
+    assert error.kind == "stale" and "cell_type" not in str(error)
+    await calls.call(EDIT_NOTEBOOK, file_path="a.ipynb", action="replace", cell="calc", source="y")
+
+    assert ["".join(cell["source"]) for cell in await cells_in(calls)] == ["# Title", "new", "y"]
+
+
+PATCH = '*** Begin Patch\n*** Update File: a.ipynb\n@@\n-    "# Title"\n+    "# T"\n*** End Patch'
+MISFIT = PATCH.replace("# Title", "no such")
+OVER = "*** Begin Patch\n*** Add File: a.ipynb\n+{}\n*** End Patch"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        (WRITE_FILE, {"file_path": "a.ipynb", "content": "{}"}),
+        (WRITE_FILE, {"file_path": "a.ipynb", "content": "{}", "append": True}),
+        (EDIT_FILE, {"file_path": "a.ipynb", "old_string": "Title", "new_string": "T"}),
+        (APPLY_PATCH, {"patch": PATCH}),
+        (APPLY_PATCH, {"patch": MISFIT}),
+        (APPLY_PATCH, {"patch": OVER}),
+    ],
+)
+async def test_text_tools_leave_a_notebook_alone_and_name_the_tool(
+    calls: ToolCalls, tool: Any, arguments: dict[str, Any]
+) -> None:
+    await calls.call(READ_FILE, file_path="a.ipynb")
+
+    error = await calls.fails(tool, **arguments)
+
+    assert error.kind == "is_notebook" and "edit_notebook" in str(error) and '"cell_type"' not in str(error)
+    assert await calls.environment.read_bytes(PATH) == text_of(CELLS).encode()
+
+
+async def test_a_notebook_is_moved_as_it_is(calls: ToolCalls) -> None:
+    moved = "*** Begin Patch\n*** Update File: a.ipynb\n*** Move to: b.ipynb\n*** End Patch"
+
+    await calls.call(APPLY_PATCH, patch=moved)
+
+    assert await calls.environment.read_bytes("/project/b.ipynb") == text_of(CELLS).encode()
+
+
+async def test_read_file_shows_cells_and_goes_on_by_lines(calls: ToolCalls) -> None:
+    whole = (await calls.call(READ_FILE, file_path="a.ipynb")).text
+    part = (await calls.call(READ_FILE, file_path="a.ipynb", offset=3, limit=2)).text
+
+    assert "=== cell 2 (code, id calc, run as [1])\nx = 1\nx + x\n--- output of cell 2\n2" in whole
+    assert part == "=== cell 1 (markdown, id intro)\n# Title\n\n[Lines 3-4 of 10. Continue with offset=5.]"
+
+
+async def test_grep_names_cells_and_leaves_out_what_is_no_source(calls: ToolCalls) -> None:
+    found = (await calls.call(GREP, pattern="x|cell_type")).text
+
+    assert found.split("\n") == ["a.ipynb:cell 2:1:x = 1", "a.ipynb:cell 2:2:x + x"]
