@@ -103,9 +103,9 @@ class Workbench:
     ) -> None:
         self.settings = settings
         self.folders: Callable[[], Sequence[str]] = tuple
+        """Those of the workspace that are open now: a session works in its own, and in the others (H1)."""
         self.notebooks: bool | None = None
         """Whether folders of sessions have some; None: looked for as each is opened."""
-        """Those of the workspace that are open now: a session works in its own, and in the others (H1)."""
         self._clock = SystemClock()
         pause = partial(self._clock.sleep, settings.walkthrough_pause_ms / 1000)
         own = {WALKTHROUGH: WalkthroughAdapter(pause), **(adapters or {})}
