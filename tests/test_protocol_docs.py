@@ -10,10 +10,12 @@ import pytest
 
 from agent_ls.loop.event_codec import DELTA_KINDS, decode, encode
 from agent_ls.server import protocol
+from agent_ls.server.access import access_event
 from agent_ls.server.assembly import ROUTES
 from agent_ls.server.errors import CODES
 from agent_ls.server.hello import GRANTED, client_abilities, initialize_result
 from agent_ls.server.schema import result_of
+from agent_ls.store.locks import Owner
 from tests.docs.pages import Block, anchors, blocks, code_words, links, read, section, table
 from tests.test_protocol_golden import without_uris
 from tests.tools import protocol_docs
@@ -93,7 +95,7 @@ def test_what_is_said_not_to_be_built_is_not_built() -> None:
 def test_every_fenced_example_has_a_kind_that_is_checked() -> None:
     kinds = {block.tag.split()[0] if block.tag else "" for block in EXAMPLES}
 
-    assert kinds == {"initialize", "params", "result", "event", "client_request", "error"}
+    assert kinds == {"initialize", "params", "result", "event", "access", "client_request", "error"}
 
 
 def examples(kind: str) -> pytest.MarkDecorator:
@@ -149,6 +151,16 @@ def test_an_example_of_initialize_makes_a_rich_client(block: Block) -> None:
     assert client.is_rich and all(getattr(client, ability) for ability in GRANTED)
     granted = initialize_result(client)["capabilities"]["experimental"]["agentLs"]
     assert granted == {"version": 1, **dict.fromkeys(GRANTED, True)}
+
+
+@examples("access")
+def test_an_example_of_access_is_as_the_server_makes_it(block: Block) -> None:
+    value = loaded(block)
+    made = json.loads(access_event("s", "readOnly", Owner(1, "", "ada", "Neovim")))
+
+    assert "seq" not in value and value.keys() == made.keys()
+    assert value["data"].keys() == made["data"].keys()
+    protocol.OwnerInfo.model_validate(value["data"]["owner"])
 
 
 @examples("client_request")

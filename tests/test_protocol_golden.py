@@ -26,6 +26,7 @@ RESULTS: dict[str, type[protocol.Wire]] = {
     "agent/rename": protocol.SessionResult,
     "agent/fork": protocol.SessionResult,
     "agent/revert": protocol.RevertResult,
+    "agent/takeOver": protocol.SessionResult,
     "agent/closeSession": protocol.Empty,
     "agent/deleteSession": protocol.Empty,
     "agent/export": protocol.ExportResult,

@@ -3,6 +3,7 @@
 AppError
     UnknownSessionError       no such session, live or stored
     SessionBusyError          another process owns the session
+    OwnerSilentError          that process was asked to let go of it, and does not answer
     BadChoiceError            a provider, model, mode or folder that does not exist
     SessionHasHunksError      it cannot be deleted while changes of its own wait for a verdict
     NotRunningError           agent-ls is ending, or has not begun
@@ -35,8 +36,23 @@ class UnknownSessionError(AppError):
 class SessionBusyError(AppError):
     kind = "session_busy"
 
+    def __init__(self, session_id: str, owner: str = "") -> None:
+        who = f" ({owner})" if owner else ""
+        super().__init__(
+            f"session {session_id} is open in another process{who}: it can be read here, not changed",
+            "take it over (agentLs.takeOver), or go on with it there",
+        )
+
+
+class OwnerSilentError(AppError):
+    kind = "owner_silent"
+
     def __init__(self, session_id: str, owner: str) -> None:
-        super().__init__(f"session {session_id} is open in another process ({owner})", "close it there first")
+        super().__init__(
+            f"the process that owns session {session_id} ({owner}) was asked to hand it over, and does not answer",
+            "look whether that editor still works; with `force` the session is taken from it, and what it does "
+            "meanwhile is lost",
+        )
 
 
 class BadChoiceError(AppError):

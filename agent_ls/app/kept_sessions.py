@@ -18,14 +18,15 @@ from agent_ls.loop.redaction import without_known
 from agent_ls.loop.tool_records import tool_records
 from agent_ls.store import pages, upkeep
 from agent_ls.store.errors import StoreError
-from agent_ls.store.layout import SessionSummary, log_path
+from agent_ls.store.layout import SessionSummary, lock_path, log_path
+from agent_ls.store.locks import owner_of
 from agent_ls.store.sessions import SessionStore
 from agent_ls.store.upkeep import Swept
 
 
 @dataclass(frozen=True, slots=True)
 class KeptSession:
-    """Times are ISO 8601. `size_bytes` is all that is kept of it."""
+    """Times are ISO 8601. `size_bytes` is all that is kept of it. `owner` has it open now, "" when nobody has."""
 
     id: str
     title: str
@@ -36,10 +37,11 @@ class KeptSession:
     updated: str
     events: int
     size_bytes: int
+    owner: str = ""
 
     @property
     def facts(self) -> dict[str, str | int]:
-        """As it is written for programs."""
+        """As it is written for programs. `owner` is there when a process has it open."""
         return {
             "id": self.id,
             "title": self.title,
@@ -50,6 +52,7 @@ class KeptSession:
             "updated": self.updated,
             "lastSeq": self.events,
             "sizeBytes": self.size_bytes,
+            **({"owner": self.owner} if self.owner else {}),
         }
 
 
@@ -133,6 +136,7 @@ def _kept(found: SessionSummary) -> KeptSession:
         found.updated,
         found.last_seq,
         upkeep.size_bytes(found.folder),
+        str(owner_of(lock_path(found.folder)) or ""),
     )
 
 

@@ -21,12 +21,13 @@ from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.store import pages
 from agent_ls.store.journal import Standing
+from agent_ls.store.locks import Owner
 from agent_ls.store.pages import Page
 
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """A session as lists show it. Times are ISO 8601."""
+    """A session as lists show it. Times are ISO 8601. `owner` is another process that has it open."""
 
     id: str
     title: str
@@ -41,6 +42,7 @@ class SessionSummary:
     updated: str
     last_seq: int
     is_walkthrough: bool
+    owner: Owner | None = None
 
 
 class LiveSession:
@@ -71,9 +73,20 @@ class LiveSession:
         self.files = files
         self.ended = anyio.Event()
         """Set when the last line is in the log and the session may be opened again."""
+        self.scope = anyio.CancelScope()
+        """In which it lives; cancelled, it ends as at the end of the process (R4)."""
         self._notices = notices
         self._limits: dict[str, float] = {}
         self.stored = stored
+
+    @property
+    def id(self) -> str:
+        return self.session.id
+
+    @property
+    def is_ours(self) -> bool:
+        """False once another process has taken it by force. Blocks for as long as a file takes to be opened."""
+        return self.stored.opened.is_ours
 
     def emit(self, event: RecordedEvent) -> object:
         return self.session.emit(event)

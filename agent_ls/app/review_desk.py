@@ -31,7 +31,7 @@ from agent_ls.review.agent_edits import agent_edit, linked
 from agent_ls.review.hunks import LedgerHunk
 from agent_ls.review.ledger import Change, FileLedger, open_ledger
 from agent_ls.review.user_edits import user_edit
-from agent_ls.review.verdicts import decided
+from agent_ls.review.verdicts import Decision, decided
 from agent_ls.store.journal import Standing
 from agent_ls.text import folded_endings
 
@@ -228,6 +228,27 @@ class ReviewDesk:
         """Where the hunks of a session are, file by file, if its log does not know: a resume need not look for them."""
         found = (maybe_standing(file.ledger, session_id, _proposed(file)) for file in self.files.values())
         return [it for it in found if it and self._stood.get((session_id, it.path)) != it]
+
+    def paths(self, session_id: str) -> list[str]:
+        """The files that a session has changed, as far as ledgers know."""
+        return [
+            path
+            for path, file in self.files.items()
+            if any(hunk.session_id == session_id for hunk in _all(file.ledger))
+        ]
+
+    def forget(self, session_id: str) -> None:
+        """Another process has the session, and its hunks: what stands in the files is as good as accepted here."""
+        self._stood = {key: it for key, it in self._stood.items() if key[0] != session_id}
+        for path, file in list(self.files.items()):
+            own = frozenset(hunk.id for hunk in file.ledger.hunks if hunk.session_id == session_id)
+            beside = [it for it in file.proposals if it.call[0] != session_id]
+            if not own and len(beside) == len(file.proposals):
+                continue
+            file.ledger, file.proposals = decided(file.ledger, Decision(own, "kept")).ledger, beside
+            if not file.ledger.hunks and not beside:
+                del self.files[path]
+            self.texts_changed(path)
 
     def flush(self) -> None:
         """Tells what was kept for a moment: a turn or a session is about to end."""

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from agent_ls.app.errors import AppError, BadChoiceError, SessionBusyError, UnknownSessionError
 from agent_ls.store.errors import (
+    OwnershipLostError,
     SessionLockedError,
     StoreError,
     UnknownOutputError,
@@ -22,6 +23,8 @@ def store_errors(session_id: str) -> Iterator[None]:
         yield
     except SessionLockedError as error:
         raise SessionBusyError(session_id, error.owner) from None
+    except OwnershipLostError:
+        raise SessionBusyError(session_id) from None
     except UnknownTurnError as error:
         raise BadChoiceError(str(error), "name a turn that has ended, or none for the last") from None
     except UnknownOutputError:

@@ -24,6 +24,7 @@ from agent_ls.app.clock import SystemClock
 from agent_ls.app.errors import (
     BadChoiceError,
     NotRunningError,
+    SessionBusyError,
     SessionHasHunksError,
     UnknownSessionError,
 )
@@ -32,6 +33,7 @@ from agent_ls.app.live_session import LiveSession, SessionSummary
 from agent_ls.app.logs import set_level
 from agent_ls.app.mentions import Mentions
 from agent_ls.app.models import WALKTHROUGH, Models
+from agent_ls.app.owners import Opener, Owners
 from agent_ls.app.recording.tapes import Tapes
 from agent_ls.app.retention import NO_LOCKS, Retention
 from agent_ls.app.review_desk import ReviewDesk
@@ -54,8 +56,8 @@ from agent_ls.loop.ids import SessionId, new_id
 from agent_ls.loop.titles import plain
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.profiles.family import DEFAULT_OPTIONS, ProfileOptions
-from agent_ls.store.errors import SessionLockedError
-from agent_ls.store.layout import SessionSummary as StoredSummary
+from agent_ls.store.layout import SessionSummary as StoredSummary, lock_path
+from agent_ls.store.locks import Owner, owner_of
 from agent_ls.store.log import Header
 from agent_ls.store.recovery import recover
 from agent_ls.store.rules import RuleStore
@@ -68,8 +70,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-HANDOVER_MS = 3000  # what ends a command may take: TERM, two seconds, KILL
-HANDOVER_POLL_S = 0.05
 CLOSE_S = 1.0  # for connections to providers: the process is about to end
 
 
@@ -142,6 +142,10 @@ class Workbench:
             notebooks=lambda: self.notebooks,
         )
         self._opening = anyio.Lock()
+        self._host = editor_host
+        self.owners = Owners(
+            self._store, self._clock, lambda: tuple(self._live.values()), self._run_beside, self._save
+        )
         self._retention = Retention(self._store.layout, settings.sessions)
         self._group: TaskGroup | None = None
 
@@ -164,8 +168,14 @@ class Workbench:
         """Owns the sessions. Cancelled: all of them end, in good order."""
         try:
             async with anyio.create_task_group() as self._group:
+                self._group.start_soon(self.owners.look)
                 task_status.started()
-                await anyio.sleep_forever()
+                try:
+                    await anyio.sleep_forever()
+                finally:
+                    # Before all else: who wants one of them waits for its end.
+                    for live in self._live.values():
+                        live.stored.opened.lock.tell_ending()
         finally:
             self._group = None
             with anyio.move_on_after(CLOSE_S, shield=True):
@@ -234,35 +244,48 @@ class Workbench:
     async def open_session(self, session_id: str) -> LiveSession:
         """The live one, or a stored one resumed.
 
+        Waits for an owner that is about to end: of an editor that was just left, its server still settles.
+
         Raises:
             UnknownSessionError, SessionBusyError, AppError.
         """
+        begun_ms = self._clock.monotonic_ms()
+        while True:
+            try:
+                return await self._open_now(session_id, self._store.open)
+            except SessionBusyError:
+                if not await self.owners.is_worth_waiting(session_id, begun_ms):
+                    raise
+
+    async def take_over(self, session_id: str, *, force: bool) -> LiveSession:
+        """As Owners.take_over; at once, of a session that is open here or nowhere."""
+        live = await self.owners.take_over(session_id, self._open_now, force=force)
+        if self._host:  # the editor may show files as they were before the agent changed them
+            await self._host.files_changed(self.review.paths(session_id))
+        return live
+
+    async def _save(self) -> None:
+        if self._host:
+            await self._host.save_before_command()
+
+    async def _open_now(self, session_id: str, opener: Opener) -> LiveSession:
         async with self._opening:  # two requests for one stored session must not both open it
             if live := await self._maybe_open(session_id):
                 return live
             with store_errors(session_id):
-                opened = await self._open_stored(session_id)
+                opened = await anyio.to_thread.run_sync(opener, session_id)
             with _closed_on_failure(opened):
-                return await self._resume(session_id, opened)
+                live = await self._resume(session_id, opened)
+            await self.owners.came(live)
+            return live
 
     async def _maybe_open(self, session_id: str) -> LiveSession | None:
         """The live session; None when it is only stored, once one that is just ending has ended."""
         if live := self._live.get(session_id):
-            if not live.session.is_closing:
+            if not live.session.is_closing and not live.scope.cancel_called:
                 return live
             await live.ended.wait()
         return None
-
-    async def _open_stored(self, session_id: str) -> OpenSession:
-        """Waits for an owner that is about to end: of an editor that was just left, its server still settles."""
-        end_ms = self._clock.monotonic_ms() + HANDOVER_MS
-        while True:
-            try:
-                return await anyio.to_thread.run_sync(self._store.open, session_id)
-            except SessionLockedError:
-                if self._clock.monotonic_ms() > end_ms:
-                    raise
-            await self._clock.sleep(HANDOVER_POLL_S)
 
     def live(self, session_id: str) -> LiveSession | None:
         return self._live.get(session_id)
@@ -286,7 +309,8 @@ class Workbench:
             rest = [item for item in rest if query.casefold() in self._title(item).casefold()]
         page = rest[: max(limit, 1)]
         more = "/".join(_place(page[-1])) if len(rest) > len(page) else None
-        return [self._summary(item) for item in page], more
+        owners = await anyio.to_thread.run_sync(lambda: [owner_of(lock_path(it.folder)) for it in page])
+        return [self._summary(it, owner) for it, owner in zip(page, owners, strict=True)], more
 
     # -- inside
 
@@ -366,24 +390,33 @@ class Workbench:
     async def _live_out(self, live: LiveSession, opened: OpenSession) -> None:
         """One session's task, from its start to its last line."""
         try:
-            await live.environment.initialize()
-            await live.prepare()
-            await live.session.run()
+            with live.scope:
+                await live.environment.initialize()
+                await live.prepare()
+                await live.session.run()
         except Exception:  # the supervisor's edge: one session must not end the others (R5)
-            log.exception("session %s ended by an error of ours", live.session.id)
+            if live.is_ours:
+                log.exception("session %s ended by an error of ours", live.session.id)
+            else:
+                log.warning("session %s was taken by force by another process", live.session.id)
         finally:
+            if not live.is_ours:
+                self.owners.give_up(live)
             with anyio.CancelScope(shield=True):  # bounded: TERM, two seconds, KILL
                 await live.environment.cleanup()
-            for standing in self.review.standings(live.session.id):
-                live.stand(standing)
+            if live.is_ours:
+                for standing in self.review.standings(live.session.id):
+                    live.stand(standing)
             opened.close()
+            if live.scope.cancel_called:  # another process looks after its hunks from now on
+                self.review.forget(live.session.id)
             self._tapes.close(live.session.id)
             self._live.pop(live.session.id, None)
             live.ended.set()
 
-    def _summary(self, stored: StoredSummary) -> SessionSummary:
+    def _summary(self, stored: StoredSummary, owner: Owner | None = None) -> SessionSummary:
         header = stored.header
-        if live := self._live.get(header.session_id):
+        if (live := self._live.get(header.session_id)) and not live.scope.cancel_called:
             return live.summary()
         return SessionSummary(
             id=header.session_id,
@@ -399,6 +432,7 @@ class Workbench:
             updated=stored.updated,
             last_seq=stored.last_seq,
             is_walkthrough=header.provider == WALKTHROUGH,
+            owner=owner,
         )
 
     def _title(self, stored: StoredSummary) -> str:

@@ -75,7 +75,8 @@ def _list(kept: KeptSessions, options: argparse.Namespace) -> int:
             print(json.dumps(it.facts, ensure_ascii=False))
         return 0
     for it in found[:limit]:
-        print(f"{it.id}  {it.updated}  {it.provider}/{it.model}  {it.title}")
+        owner = f"  [open in {it.owner}]" if it.owner else ""
+        print(f"{it.id}  {it.updated}  {it.provider}/{it.model}  {it.title}{owner}")
     if not found:
         print("no stored sessions" + ("" if is_all else " for this folder (--all lists every folder's)"))
         for path in () if is_all else kept.moved_to(Path().resolve()):

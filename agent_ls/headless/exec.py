@@ -132,6 +132,7 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
 
 
 async def _open(bench: Workbench, options: ExecOptions) -> LiveSession:
+    bench.owners.known_as("agent-ls exec")
     if options.resume:
         live = await bench.open_session(options.resume)
         live.desk.mode = MODES[options.approve]

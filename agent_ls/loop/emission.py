@@ -135,8 +135,8 @@ class EventHub:
         data = event_codec.encode(envelope)
         if (clean := without(data, self._secrets())) != data:
             data, envelope = clean, event_codec.decode(clean) or envelope
+        self._recorder.event(envelope, data)  # what it refuses has not happened, and its number is another's
         self.last_seq += 1
-        self._recorder.event(envelope, data)
         self._follow(event, agent_id)
         encoded = Encoded(envelope, data)
         for subscription in self._subscriptions:

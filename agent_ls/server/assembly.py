@@ -11,6 +11,7 @@ from lsprotocol import types as lsp
 
 from agent_ls.loop.ids import new_id
 from agent_ls.loop.redaction import without
+from agent_ls.server.access import follow_access
 from agent_ls.server.answers import Answers
 from agent_ls.server.client_requests import ClientRequests
 from agent_ls.server.context import Context
@@ -22,6 +23,7 @@ from agent_ls.server.features import (
     contents,
     editor,
     models,
+    owners,
     prompts,
     review,
     rules,
@@ -45,6 +47,7 @@ OpenBench: TypeAlias = Callable[[LspEditorHost, dict[str, Any]], tuple[Bench, Se
 ROUTES: tuple[Route, ...] = (
     *sessions.ROUTES,
     *archive.ROUTES,
+    *owners.ROUTES,
     *prompts.ROUTES,
     *review.ROUTES,
     *rules.ROUTES,
@@ -65,6 +68,8 @@ def assemble(server: AgentServer, start: Start, open_bench: OpenBench) -> tuple[
     client_id = new_id("c")
     protocol.clean = lambda message: without(message, bench.secrets())
     senders = EventSenders(send=protocol.send_event, drain=server.writer.drain, start=start)
+    bench.owners.known_as(protocol.client.name)
+    bench.owners.watch(follow_access(senders))
     requests = ClientRequests(
         client_id,
         protocol.client,

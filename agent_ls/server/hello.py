@@ -39,6 +39,7 @@ STOCK_COMMANDS = (
     "agentLs.keep",
     "agentLs.undo",
     "agentLs.ask",
+    "agentLs.takeOver",
 )
 """What an editor without a plugin may do by name (stock/face.py). A plugin has requests of its own for it."""
 

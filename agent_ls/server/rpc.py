@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 from pydantic import ValidationError
 
 from agent_ls.server import to_wire
+from agent_ls.server.access import demand_access
 from agent_ls.server.answers import Answers
 from agent_ls.server.context import Context
 from agent_ls.server.errors import InvalidParamsError, UnknownMethodError
@@ -73,6 +74,7 @@ class Router:
         params = _parsed(route.params, raw)
 
         async def work() -> RawJson:
+            demand_access(self._context, params)
             result = await route.handler(self._context, params)
             answer = result if isinstance(result, RawJson) else RawJson(to_wire.encoded(result))
             return replace(answer, is_document=not method.startswith("agent/"))

@@ -18,7 +18,10 @@ from agent_ls.server.protocol import Mode, ReviewSetting, State
 
 if TYPE_CHECKING:
     from agent_ls.app.models import ModelChoice, ProviderChoice
+    from agent_ls.app.owners import AccessChange
+    from agent_ls.app.reading_along import ReadAlong
     from agent_ls.app.rolling_back import RolledBack, Wanted
+    from agent_ls.store.locks import Owner
 
 AppliesFrom: TypeAlias = Literal["now", "nextCall", "nextTurn"]
 
@@ -52,6 +55,10 @@ class Summary(Protocol):
     def last_seq(self) -> int: ...
     @property
     def is_walkthrough(self) -> bool: ...
+    @property
+    def owner(self) -> Owner | None:
+        """Another process that has it open."""
+        ...
 
 
 class Desk(Protocol):
@@ -66,17 +73,8 @@ class Desk(Protocol):
     def pending(self) -> tuple[ApprovalRequested, ...]: ...
 
 
-class Live(Protocol):
-    """A session that is open in this process."""
-
-    @property
-    def session(self) -> Session: ...
-    @property
-    def desk(self) -> Desk: ...
-    @property
-    def environment(self) -> ExecutionEnvironment: ...
-
-    def summary(self) -> Summary: ...
+class Stored(Protocol):
+    """What the log of a session tells."""
 
     @property
     def latest(self) -> Mapping[str, bytes]:
@@ -93,6 +91,19 @@ class Live(Protocol):
     def snapshot(self, last: int, limit: int) -> Page:
         """The newest items as they were after the event number `last`. Blocks: for a thread."""
         ...
+
+
+class Live(Stored, Protocol):
+    """A session that is open in this process."""
+
+    @property
+    def session(self) -> Session: ...
+    @property
+    def desk(self) -> Desk: ...
+    @property
+    def environment(self) -> ExecutionEnvironment: ...
+
+    def summary(self) -> Summary: ...
 
     async def configure(
         self,
@@ -277,6 +288,50 @@ class OutputPart(Protocol):
     def next_offset(self) -> int | None: ...
 
 
+class Owners(Protocol):
+    """Which process owns a session."""
+
+    def known_as(self, program: str) -> None:
+        """What the user knows this process by."""
+        ...
+
+    def watch(self, listener: Callable[[AccessChange], None]) -> None:
+        """Is told of each session that comes or goes while it is followed here."""
+        ...
+
+    def elsewhere(self, session_id: str) -> ReadAlong | None:
+        """The session, if another process owns it and it is followed here."""
+        ...
+
+    def with_hunks(
+        self, ids: Sequence[str] | None, path: str | None, turn_id: str | None
+    ) -> ReadAlong | None:
+        """A session of another process that these hunks belong to."""
+        ...
+
+    async def is_owned(self, session_id: str) -> bool:
+        """Whether another process has it open now; False for one that there is not, too."""
+        ...
+
+    async def read_along(self, session_id: str) -> ReadAlong:
+        """
+        Raises:
+            UnknownSessionError.
+        """
+        ...
+
+    def demand(self, live: Any) -> None:
+        """
+        Raises:
+            SessionBusyError: another process has taken it.
+        """
+        ...
+
+    def demand_all(self) -> None:
+        """As `demand`, of all sessions of this process."""
+        ...
+
+
 class Bench(Protocol):
     """All sessions of this process, and the ledger. `folders` tells those of the workspace that are open now."""
 
@@ -322,6 +377,9 @@ class Bench(Protocol):
     @property
     def review(self) -> Review: ...
 
+    @property
+    def owners(self) -> Owners: ...
+
     async def run(self, *, task_status: TaskStatus[None] = ...) -> None:
         """Owns the sessions, from when it says that it started. Cancelled: all of them end, in good order."""
         ...
@@ -347,6 +405,13 @@ class Bench(Protocol):
 
         Raises:
             UnknownSessionError, SessionBusyError.
+        """
+        ...
+
+    async def take_over(self, session_id: str, *, force: bool) -> Live:
+        """
+        Raises:
+            OwnerSilentError, SessionBusyError, UnknownSessionError.
         """
         ...
 

@@ -16,6 +16,8 @@ from agent_ls.server.seams import Summary
 
 if TYPE_CHECKING:
     from agent_ls.app.rolling_back import RolledFile
+    from agent_ls.loop.inbox import Input, Steer
+    from agent_ls.store.locks import Owner
 
 # The codec's envelope begins like this, and only these kinds name files that an editor may show.
 _NAMES_FILES = re.compile(rb'\{"sessionId":"[^"]*","seq":\d+,"kind":"(?:file_change|hunk_state|reverted)"')
@@ -66,14 +68,24 @@ def session_info(summary: Summary, session: Session | None) -> wire.SessionInfo:
         updated=summary.updated,
         last_seq=session.last_seq if session else summary.last_seq,
         live=session is not None,
+        access="owner" if session or not summary.owner else "readOnly",
+        owner=None if session else owner(summary.owner),
         is_walkthrough=summary.is_walkthrough,
-        queue=tuple({"queuedId": item.queued_id, "text": item.text} for item in session.queue)
-        if session
-        else (),
-        steering=tuple({"steerId": item.id, "text": item.text} for item in session.steering)
-        if session
-        else (),
+        queue=queue(session.queue) if session else (),
+        steering=steering(session.steering) if session else (),
     )
+
+
+def owner(found: Owner | None) -> wire.OwnerInfo | None:
+    return wire.OwnerInfo(pid=found.pid, host=found.host, program=found.program) if found else None
+
+
+def queue(items: Sequence[Input]) -> tuple[dict[str, Any], ...]:
+    return tuple({"queuedId": item.queued_id, "text": item.text} for item in items)
+
+
+def steering(steers: Sequence[Steer]) -> tuple[dict[str, Any], ...]:
+    return tuple({"steerId": steer.id, "text": steer.text} for steer in steers)
 
 
 def open_part(part: Delta, agent_id: str = "") -> wire.OpenPart:

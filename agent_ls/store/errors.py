@@ -4,6 +4,7 @@ StoreError
     BadSessionError        no readable header: this is no log of ours
     NewerFormatError       written by a newer version
     SessionLockedError     another process owns the session
+    OwnershipLostError     another process has put this one out of its right
     UnknownOutputError     no output of this name is kept
     UnknownTurnError       no such turn, or it has not ended
 """
@@ -31,6 +32,13 @@ class SessionLockedError(StoreError):
     def __init__(self, session_id: str, owner: str) -> None:
         super().__init__(f"Session {session_id} is open in another process ({owner or 'unknown'}).")
         self.owner = owner
+
+
+class OwnershipLostError(StoreError):
+    """What was to be written is not in the log. Nothing of the session may be done here any more."""
+
+    def __init__(self) -> None:
+        super().__init__("Another process has taken this session over.")
 
 
 class UnknownOutputError(StoreError):

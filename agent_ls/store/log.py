@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import Any, Literal, Self, TypeAlias
 import anyio.to_thread
 
 from agent_ls.loop.redaction import Known, none_known, without, without_known
-from agent_ls.store.errors import BadSessionError, NewerFormatError
+from agent_ls.store.errors import BadSessionError, NewerFormatError, OwnershipLostError
 
 FORMAT = 1
 FOLDER_MODE = 0o700
@@ -110,11 +111,15 @@ def make_private_folder(path: Path) -> None:
 
 
 class SessionLog:
-    """Appends to one file. A failing disk is reported once, to `on_failure`, and never raised (Recorder)."""
+    """Appends to one file. A failing disk is reported once, to `on_failure`, and never raised (Recorder).
+
+    What `append` raises is not of the disk: `is_ours` says no, so another process writes this session by now.
+    """
 
     def __init__(
         self, descriptor: int, on_failure: Callable[[OSError], None], secrets: Known = none_known
     ) -> None:
+        self.is_ours: Callable[[], bool] = lambda: True
         self._secrets = secrets
         self._descriptor = descriptor
         self._on_failure = on_failure
@@ -156,10 +161,15 @@ class SessionLog:
         return without_known(text, self._secrets())
 
     def append(self, *lines: bytes) -> None:
-        """Hands the lines to the kernel in one write."""
+        """Hands the lines to the kernel in one write.
+
+        Raises:
+            OwnershipLostError: nobody is to be told what they say.
+        """
         if self._is_closed:  # its descriptor may belong to another file by now
             self._fail(OSError(errno.EBADF, "the log is closed"))
             return
+        self._demand_ours()
         data = without(b"".join(lines), self._secrets())
         if self._is_torn:
             data = b"\n" + data
@@ -170,6 +180,7 @@ class SessionLog:
                 data = data[written:]
         except OSError as error:
             self._fail(error)
+        self._demand_ours()  # it may have stood still since the last look, for as long as it likes
 
     async def sync(self) -> None:
         """On the disk itself, in a thread. A failure is reported as one of `append` is."""
@@ -189,10 +200,29 @@ class SessionLog:
             self._is_closed = True
             os.close(self._descriptor)
 
+    def _demand_ours(self) -> None:
+        if not self.is_ours():
+            raise OwnershipLostError
+
     def _fail(self, error: OSError) -> None:
         if not self._has_failed:
             self._has_failed = True
             self._on_failure(error)
+
+
+def detach(path: Path) -> None:
+    """Puts a copy in the log's place, so that who has it open writes where nobody reads. Blocks.
+
+    Raises:
+        OSError.
+    """
+    copy = path.with_name(f"{path.name}.{os.getpid()}.part")
+    descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | OPEN_FLAGS, FILE_MODE)
+    with os.fdopen(descriptor, "wb") as file, path.open("rb") as log:
+        shutil.copyfileobj(log, file)
+        file.flush()
+        os.fsync(file.fileno())
+    copy.replace(path)
 
 
 def _cut_torn_line(descriptor: int) -> None:

@@ -13,6 +13,7 @@ from agent_ls.loop.redaction import Known, none_known
 from agent_ls.store import blobs, locks
 from agent_ls.store.errors import StoreError
 from agent_ls.store.forks import forked
+from agent_ls.store.handover import forget
 from agent_ls.store.layout import (
     Layout,
     SessionSummary,
@@ -23,8 +24,8 @@ from agent_ls.store.layout import (
     summary,
     title_path,
 )
-from agent_ls.store.locks import SessionLock, kernel_lock
-from agent_ls.store.log import FILE_MODE, Header, SessionLog, make_private_folder
+from agent_ls.store.locks import Owner, SessionLock, kernel_lock
+from agent_ls.store.log import FILE_MODE, Header, SessionLog, detach, make_private_folder
 from agent_ls.store.pages import last_seq
 from agent_ls.store.reader import StoredSession, read_session
 from agent_ls.store.recorder import StoreRecorder, output_path, read_output
@@ -43,6 +44,11 @@ class OpenSession:
         """The log, then the lock. May be called again."""
         self.recorder.close()
         self.lock.release()
+
+    @property
+    def is_ours(self) -> bool:
+        """False once another process has taken the session by force. Blocks."""
+        return self.lock.is_ours()
 
     def keep(self, data: bytes) -> str:
         """As blobs.keep."""
@@ -73,6 +79,8 @@ class SessionStore:
         self._on_failure = on_failure
         self._lock = lock
         self.secrets = secrets
+        self.program = ""
+        """What the user knows this process by; others are told it as the owner."""
 
     def create(self, header: Header) -> OpenSession:
         """
@@ -82,13 +90,14 @@ class SessionStore:
         self.layout.describe_workspace(header.workspace_folder)
         folder = self.layout.session_folder(header.workspace_folder, header.session_id)
         make_private_folder(folder)
-        lock = locks.take(lock_path(folder), header.session_id, self._lock)
+        lock = locks.take(lock_path(folder), header.session_id, self._lock, self.program)
         report = self._reporter(header.session_id)
         try:
             log = SessionLog.create(log_path(folder), header, report, self.secrets)
         except BaseException:
             lock.release()
             raise
+        log.is_ours = lock.is_ours
         recorder = StoreRecorder(log, outputs_path(folder), report, title_file=title_path(folder))
         return OpenSession(folder, recorder, lock)
 
@@ -98,7 +107,33 @@ class SessionStore:
             StoreError: no such session, not readable, or owned by another process. OSError.
         """
         folder = self.folder(session_id)
-        lock = locks.take(lock_path(folder), session_id, self._lock)
+        lock = locks.take(lock_path(folder), session_id, self._lock, self.program)
+        return self._opened(session_id, folder, lock)
+
+    def seize(self, session_id: str, asked: Owner | None) -> OpenSession:
+        """As `open`, of a session whose owner lives, was asked to let go of it, and did not answer.
+
+        Raises:
+            StoreError: `asked` is its owner no longer, or files that are open cannot be replaced here. OSError.
+        """
+        folder = self.folder(session_id)
+        lock = locks.seize(lock_path(folder), session_id, asked, self._lock, self.program)
+        try:
+            detach(log_path(folder))
+        except BaseException:
+            lock.release()
+            raise
+        return self._opened(session_id, folder, lock)
+
+    def owner(self, session_id: str) -> Owner | None:
+        """The process that has the session open, as far as its lock file tells; None when nobody has.
+
+        Raises:
+            StoreError: no such session.
+        """
+        return locks.owner_of(lock_path(self.folder(session_id)))
+
+    def _opened(self, session_id: str, folder: Path, lock: SessionLock) -> OpenSession:
         report = self._reporter(session_id)
         try:
             stored = read_session(log_path(folder))
@@ -106,6 +141,8 @@ class SessionStore:
         except BaseException:
             lock.release()
             raise
+        log.is_ours = lock.is_ours
+        forget(folder)
         recorder = StoreRecorder(log, outputs_path(folder), report, stored.latest, title_path(folder))
         return OpenSession(folder, recorder, lock, stored)
 

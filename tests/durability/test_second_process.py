@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from pathlib import Path
 
@@ -25,15 +26,23 @@ async def test_a_session_that_another_process_has_open_names_its_owner_and_is_ha
         async with server_process(env=env) as owner, server_process(env=env) as other:
             first, second = await _editor(owner, tmp_path), await _editor(other, tmp_path)
             session_id = await first.new_session(provider="anthropic")
+            read = (await second.subscribe(session_id))["session"]
+            assert (read["access"], read["owner"]["pid"]) == ("readOnly", owner.process.pid)
             with pytest.raises(ResponseError) as busy:
-                await second.subscribe(session_id)
+                await second.submit(session_id, "Mine?")
             assert (busy.value.code, busy.value.data["kind"]) == (1002, "session_busy")
-            assert f"process {owner.process.pid}" in busy.value.message
             assert busy.value.data["hint"]
             (listed,) = (await second.client.request("agent/sessions", {}))["sessions"]
             assert (listed["id"], listed["live"]) == (session_id, False)
 
             environ = bare_environment(tmp_path, **provider_variables(provider))
+            found = await anyio.to_thread.run_sync(
+                lambda: run("sessions", "show", session_id, "--json", cwd=tmp_path, environ=environ)
+            )
+            named = f"Visual Studio Code, process {owner.process.pid} on "
+            assert json.loads(found.out)["owner"].startswith(named)
+            table = await anyio.to_thread.run_sync(lambda: run("sessions", cwd=tmp_path, environ=environ))
+            assert f"[open in {named}" in table.out
             resume = ("exec", "--resume", session_id, "Go on.")
             refused = await anyio.to_thread.run_sync(lambda: run(*resume, cwd=tmp_path, environ=environ))
             assert refused.code == 1

@@ -54,8 +54,9 @@ async def test_two_editors_have_a_state_each_and_the_session_of_one_is_the_other
             assert not two.events
             listed = (await two.request("agent/sessions"))["sessions"]
             assert [session["id"] for session in listed] == [session_id]
+            assert (await second.subscribe(session_id))["session"]["access"] == "readOnly"
             with pytest.raises(ResponseError) as busy:
-                await second.subscribe(session_id)
+                await second.submit(session_id, "And here?")
             assert busy.value.data["kind"] == "session_busy"
             await one.shut_down()
             with anyio.fail_after(DEADLINE_S):

@@ -135,7 +135,7 @@ class StockEditor:
         self.most_prompts = max(self.most_prompts, self.open_prompts)
         self._wake()
         titles = [action["title"] for action in params["actions"]]
-        assert titles[0] in ("Deny", "Do not trust it"), "the safe choice comes first"
+        assert titles[0] in ("Deny", "Do not trust it", "Leave It There"), "the safe choice comes first"
         choose = self.on_prompt
         if choose is None:
             return await anyio.sleep_forever()

@@ -38,6 +38,7 @@ OBJECTS: Mapping[str, type[Any]] = {
     cls.__name__: cls
     for cls in (
         protocol.SessionInfo,
+        protocol.OwnerInfo,
         *get_args(protocol.InputPart),
         protocol.OpenPart,
         protocol.CommandReplacement,

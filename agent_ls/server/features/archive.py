@@ -41,6 +41,11 @@ async def revert(context: Context, params: wire.Revert) -> wire.RevertResult:
 
 
 async def close_session(context: Context, params: wire.CloseSession) -> wire.Empty:
+    if context.bench.owners.elsewhere(params.session_id):
+        context.senders.unsubscribe(
+            params.session_id
+        )  # it ends here for who reads along, and for nobody else
+        return wire.Empty()
     await context.bench.close_session(params.session_id)
     return wire.Empty()
 

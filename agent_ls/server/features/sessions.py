@@ -9,15 +9,18 @@ from collections.abc import Mapping
 import anyio.to_thread
 from pydantic import ValidationError
 
+from agent_ls.app.errors import SessionBusyError
 from agent_ls.loop import event_codec
 from agent_ls.loop.questions import UnknownQuestionError
 from agent_ls.server import protocol as wire, to_wire
+from agent_ls.server.access import read_info
 from agent_ls.server.context import Context
 from agent_ls.server.errors import NotNegotiatedError
+from agent_ls.server.event_sender import Sending
 from agent_ls.server.features.review import pending_hunks
 from agent_ls.server.jsonrpc import RawJson
 from agent_ls.server.rpc import route
-from agent_ls.server.seams import Live
+from agent_ls.server.seams import Live, Stored
 
 SNAPSHOT_ITEMS = 200
 
@@ -50,27 +53,61 @@ async def sessions(context: Context, params: wire.Sessions) -> wire.SessionsResu
 async def subscribe(context: Context, params: wire.Subscribe) -> RawJson:
     if not context.client.events:
         raise NotNegotiatedError("events")
-    live = await context.bench.open_session(params.session_id)
+    owners = context.bench.owners
+    if owners.elsewhere(params.session_id) and await owners.is_owned(params.session_id):
+        return await _read_along(context, params)
+    try:
+        live = await context.bench.open_session(params.session_id)
+    except SessionBusyError:
+        return await _read_along(context, params)
     # In one tick: what follows as events is gathered from where the answer ends, so that both meet without a gap,
     # however long the log takes to be read.
     sending = context.senders.subscribe(live.session)
-    told, latest = _subscribed(context, live), dict(live.latest)
+    return await _answered(context, params, live, _subscribed(context, live), sending)
+
+
+async def _read_along(context: Context, params: wire.Subscribe) -> RawJson:
+    """Of a session that another process owns: what its log has, and then what is new in it."""
+    session = await context.bench.owners.read_along(params.session_id)
+    sending = context.senders.subscribe(session)
+    hunks = to_wire.file_hunks(session.open_hunks(), lambda path: "", lambda path: None)
+    told = wire.SubscribeResult(
+        client_id=context.client_id,
+        session=read_info(session),
+        events=(),
+        last_seq=session.last_seq,
+        pending=wire.Pending(
+            approvals=tuple(event_codec.payload(asked) for asked in session.approvals()),
+            questions=tuple(event_codec.payload(asked) for asked in session.questions()),
+            hunks=hunks,
+        ),
+    )
+    return await _answered(context, params, session, told, sending)
+
+
+async def _answered(
+    context: Context, params: wire.Subscribe, source: Stored, told: wire.SubscribeResult, sending: Sending
+) -> RawJson:
+    latest = dict(source.latest)
     try:
-        draft = await _draft(context, params.session_id)
+        is_ours = told.session.access == "owner"
+        draft = (
+            await _draft(context, params.session_id) if is_ours else None
+        )  # else it is of its owner's user
         rest = to_wire.encoded(told.model_copy(update={"draft": draft}), without="events")
-        recorded = await anyio.to_thread.run_sync(_recorded, live, params, told.last_seq, latest)
+        recorded = await anyio.to_thread.run_sync(_recorded, source, params, told.last_seq, latest)
     except BaseException:  # mostly: cancelled
         sending.drop()
         raise
     return RawJson(b"%b,%b}" % (rest.removesuffix(b"}"), recorded), sending.start)
 
 
-def _recorded(live: Live, params: wire.Subscribe, last: int, latest: Mapping[str, bytes]) -> bytes:
+def _recorded(source: Stored, params: wire.Subscribe, last: int, latest: Mapping[str, bytes]) -> bytes:
     """What the log has for the answer, as members of it. Blocks: for a thread."""
     if not 0 < params.max_events < last - params.since:
-        events = b",".join(to_wire.event(encoded) for encoded in live.events_since(params.since, last))
+        events = b",".join(to_wire.event(encoded) for encoded in source.events_since(params.since, last))
         return b'"events":[%b]' % events
-    page = live.snapshot(last, SNAPSHOT_ITEMS)
+    page = source.snapshot(last, SNAPSHOT_ITEMS)
     newest = {kind: json.loads(encoded)["data"] for kind, encoded in latest.items()}
     snapshot = wire.Snapshot(items=(), more=page.more, usage=newest.get("usage"), plan=newest.get("plan"))
     rest = to_wire.encoded(snapshot, without="items").removesuffix(b"}")
@@ -142,6 +179,8 @@ async def history(context: Context, params: wire.History) -> RawJson:
 
 
 async def draft(context: Context, params: wire.Draft) -> wire.Empty:
+    if context.bench.owners.elsewhere(params.session_id):
+        return wire.Empty()  # the draft beside the log is that of its owner's user
     plain = params.model_dump(mode="json", by_alias=True, exclude={"session_id"})
     await context.bench.archive.keep_draft(params.session_id, plain)
     return wire.Empty()

@@ -8,6 +8,8 @@ from agent_ls.server.rpc import route
 
 
 async def terminals(context: Context, params: wire.Terminals) -> wire.TerminalsResult:
+    if context.bench.owners.elsewhere(params.session_id):
+        return wire.TerminalsResult(terminals=())  # they are its owner's
     listed = await context.live(params.session_id).session.terminals.listed()
     return wire.TerminalsResult(
         terminals=tuple(

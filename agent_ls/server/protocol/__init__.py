@@ -10,6 +10,7 @@ from __future__ import annotations
 from agent_ls.server.protocol.base import (
     EVENT_METHOD as EVENT_METHOD,
     VERSION as VERSION,
+    Access as Access,
     Empty as Empty,
     Mode as Mode,
     Params as Params,
@@ -80,6 +81,7 @@ from agent_ls.server.protocol.sessions import (
     OpenPart as OpenPart,
     Output as Output,
     OutputResult as OutputResult,
+    OwnerInfo as OwnerInfo,
     Pending as Pending,
     Rename as Rename,
     Revert as Revert,
@@ -93,6 +95,7 @@ from agent_ls.server.protocol.sessions import (
     Snapshot as Snapshot,
     Subscribe as Subscribe,
     SubscribeResult as SubscribeResult,
+    TakeOver as TakeOver,
     Unsubscribe as Unsubscribe,
 )
 from agent_ls.server.protocol.terminals import (

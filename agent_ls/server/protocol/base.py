@@ -30,4 +30,5 @@ class Empty(Wire):
 
 Mode: TypeAlias = Literal["plan", "ask", "edits", "full"]
 ReviewSetting: TypeAlias = Literal["after", "before"]
+Access: TypeAlias = Literal["owner", "readOnly"]
 State: TypeAlias = Literal["IDLE", "PROCESSING", "AWAITING_INPUT", "CLOSED"]

@@ -6,13 +6,24 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from agent_ls.server.protocol.base import Mode, Params, ReviewSetting, State, Wire
+from agent_ls.server.protocol.base import Access, Mode, Params, ReviewSetting, State, Wire
 from agent_ls.server.protocol.inputs import InputPart
 from agent_ls.server.protocol.review import FileHunks
 
 
+class OwnerInfo(Wire):
+    """A process that has a session open. `program` is what the user knows it by, "" when that was not told."""
+
+    pid: int
+    host: str
+    program: str = ""
+
+
 class SessionInfo(Wire):
-    """A session as lists and views show it. Times are ISO 8601. `access` readOnly: another process owns it."""
+    """A session as lists and views show it. Times are ISO 8601. `access` readOnly: another process owns it.
+
+    `owner` is that process, as far as it is known.
+    """
 
     id: str
     title: str
@@ -27,10 +38,23 @@ class SessionInfo(Wire):
     updated: str
     last_seq: int
     live: bool
-    access: Literal["owner", "readOnly"] = "owner"
+    access: Access = "owner"
+    owner: OwnerInfo | None = None
     is_walkthrough: bool = False
     queue: tuple[dict[str, Any], ...] = ()
     steering: tuple[dict[str, Any], ...] = ()
+
+
+class TakeOver(Params):
+    """Makes a session this process's own: its owner is asked to hand it over, and does so within seconds.
+
+    `force`: one that lives and does not answer is put out of its right. The user is to be asked before.
+    """
+
+    method: ClassVar[str] = "agent/takeOver"
+    session_id: str
+    client_key: str
+    force: bool = False
 
 
 class NewSession(Params):

@@ -15,6 +15,7 @@ import anyio
 from lsprotocol import types as lsp
 from pydantic import BaseModel, ValidationError
 
+from agent_ls.app.owners import AccessChange
 from agent_ls.loop.approval import Answer, UnknownApprovalError
 from agent_ls.loop.events import ApprovalRequested
 from agent_ls.server import to_lsp
@@ -62,7 +63,9 @@ class StockFace:
             changed=self._refresh_lenses,
             prompts=prompts,
             progress=partial(TurnProgress, protocol, self._tokens) if client.work_done_progress else None,
+            ask=prompts.choose,
         )
+        context.bench.owners.watch(self._access_changed)
         self.answers: Mapping[str, Callable[[Any], Awaitable[Any]]] = {
             lsp.TEXT_DOCUMENT_CODE_ACTION: self._code_actions,
             lsp.TEXT_DOCUMENT_CODE_LENS: self._code_lenses,
@@ -79,6 +82,7 @@ class StockFace:
             "agentLs.keep": partial(self._review, "keep"),
             "agentLs.undo": partial(self._review, "undo"),
             "agentLs.ask": self._ask,
+            "agentLs.takeOver": self._take_over,
         }
         assert self._commands.keys() == set(STOCK_COMMANDS)
 
@@ -108,6 +112,10 @@ class StockFace:
     def on_closed(self, path: str) -> None:
         if room := self._rooms.pop(path, None):
             room.close()
+
+    def _access_changed(self, change: AccessChange) -> None:
+        for room in self._rooms.values():
+            room.access_changed(change)
 
     # -- what the client is told
 
@@ -149,6 +157,8 @@ class StockFace:
         await anyio.sleep(MARKS_S)
         self._unmarked.discard(path)
         marks = [offers.hunk_mark(hunk) for hunk in self._hunks(path)]
+        if (room := self._rooms.get(path)) and room.read_only:
+            marks.append(offers.read_only_mark(room.read_only))
         if not marks and path not in self._marked:
             return
         document = self._context.host.open_document(path)
@@ -208,6 +218,8 @@ class StockFace:
         room, document = self._rooms.get(path), self._context.host.open_document(path)
         if not room or not document:
             return []
+        if room.read_only:
+            return offers.read_only_offers(uri, room.read_only)
         can_send = bool(read_chat(document.text).message) and not (room.is_running or room.holds_back)
         return offers.chat_offers(
             uri, can_send=can_send, is_running=room.is_running, holds_back=room.holds_back
@@ -247,6 +259,9 @@ class StockFace:
 
     async def _stop(self, raw: Any) -> None:
         self._room(raw, "agentLs.stop").stop()
+
+    async def _take_over(self, raw: Any) -> None:
+        self._begin(self._room(raw, "agentLs.takeOver").take_over)
 
     async def _approve(self, raw: Any) -> None:
         given = _read(messages.Approval, "agentLs.approve", raw)

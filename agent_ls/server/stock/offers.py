@@ -55,6 +55,21 @@ def chat_offers(uri: str, *, can_send: bool, is_running: bool, holds_back: bool 
     return offers
 
 
+def read_only_offers(uri: str, owner: str) -> list[Offer]:
+    return [Offer(QUICKFIX, f"Take over: {owner} has this session", "agentLs.takeOver", ({"uri": uri},))]
+
+
+def read_only_mark(owner: str) -> dict[str, Any]:
+    """A diagnostic at the top of a chat document."""
+    return {
+        "range": lines_range(0, 0),
+        "severity": INFORMATION,
+        "source": "agent-ls",
+        "code": "readOnly",
+        "message": f"Read only: {owner} has this session. Take it over by a code action (agentLs.takeOver).",
+    }
+
+
 def hunk_offers(hunk: Hunk) -> list[Offer]:
     which = {"hunkIds": [hunk.id]}
     told = f"+{len(hunk.lines)} \u2212{len(hunk.base_lines)}"

@@ -8,7 +8,7 @@ back.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -74,6 +74,17 @@ class ApprovalPrompts:
         if not self._is_showing:
             self._is_showing = True
             self._start(self._show_all)
+
+    async def choose(self, message: str, titles: Sequence[str]) -> str:
+        """The title that the user chooses for another question; "" for everything else."""
+        params = lsp.ShowMessageRequestParams(
+            type=lsp.MessageType.Warning,
+            message=message,
+            actions=[lsp.MessageActionItem(title=title) for title in titles],
+        )
+        with anyio.move_on_after(PROMPT_LIMIT_S):
+            return await self._title(params)
+        return ""
 
     def resolved(self, request_id: str) -> None:
         """It was decided, here or elsewhere, or the turn was stopped."""

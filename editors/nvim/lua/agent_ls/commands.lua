@@ -52,7 +52,7 @@ end
 ---@return string
 local function session_label(info)
   local title = info.title ~= "" and info.title or "(no title)"
-  local state = info.live and info.state:lower():gsub("_", " ") or "stored"
+  local state = info.access == "readOnly" and "in another editor" or info.live and info.state:lower():gsub("_", " ") or "stored"
   local when = info.updated:sub(1, 16):gsub("T", " ")
   return ("%s  %s  [%s, %s]"):format(when, title, state, info.isWalkthrough and "walkthrough" or info.model)
 end
@@ -173,6 +173,10 @@ M.commands = {
     help = "a message for when the agent is done",
   },
   stop = { run = function() session().interrupt() end, help = "end the turn; the session lives" },
+  takeover = {
+    run = function() session().take_over() end,
+    help = "make a session of another editor this one's",
+  },
   abort = { run = function() session().abort() end, help = "end the session" },
   new = { run = function() new_session() end, help = "a new session" },
   demo = {

@@ -112,9 +112,43 @@ function fold.session_start(s, data, event)
   end
 end
 
+---Who has a session that is read along, in words.
+---@param owner agent_ls.Owner?
+---@return string
+function M.owner_words(owner)
+  if not owner then
+    return "The editor that had this session has ended, or another takes it."
+  end
+  local program = (owner.program or "") ~= "" and owner.program or "Another editor"
+  return ("%s (process %d on %s) has this session: it is read only here."):format(program, owner.pid, owner.host)
+end
+
+---Whose the session is now. Not of its log: another editor is told something else.
+---@param s agent_ls.Snapshot
+---@param data {access: "owner"|"readOnly", owner: agent_ls.Owner?}
+function M.access(s, data)
+  local session = s.session or {}
+  local was = session.access
+  session.access, session.owner = data.access, data.owner
+  s.session = session
+  for _, item in pairs(s.requests) do
+    touch(s, item) -- whether it can be answered here
+  end
+  for _, item in pairs(s.questions) do
+    touch(s, item)
+  end
+  s.owner_notices = (s.owner_notices or 0) + 1
+  local id = ("access:%d"):format(s.owner_notices)
+  if data.access == "readOnly" then
+    M.notice(s, "warn", M.owner_words(data.owner), ":AgentLs takeover makes it this editor's.", id)
+  elseif was == "readOnly" then
+    M.notice(s, "info", "This session is this editor's now.", nil, id)
+  end
+end
+
 function fold.session_end(s, data, event)
   s.state = data.state
-  if not ends_with_error(s) then
+  if (s.session or {}).access ~= "readOnly" and not ends_with_error(s) then
     local hint = "Send a message or use :AgentLs resume to go on."
     s.closed_notice = M.notice(s, "info", "Session closed.", hint, "end:" .. event.seq).id
   end

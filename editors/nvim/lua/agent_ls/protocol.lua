@@ -28,6 +28,7 @@ M.method = {
   terminals = "agent/terminals",
   terminal_kill = "agent/terminalKill",
   rename = "agent/rename",
+  take_over = "agent/takeOver",
   fork = "agent/fork",
   revert = "agent/revert",
   delete_session = "agent/deleteSession",

@@ -63,8 +63,13 @@ function M.say(level, text, hint)
   tell({ session_id = current_id })
 end
 
+local TAKE_OVER = ":AgentLs takeover makes it this editor's; :AgentLs fork goes on in a copy."
+
 ---@param problem agent_ls.Problem
 function M.report(problem)
+  if problem.kind == "session_busy" then
+    return M.say("warn", problem.message, TAKE_OVER)
+  end
   if problem.kind ~= client.SERVER_ENDED then
     M.say("error", problem.message, problem.hint)
   end
@@ -253,7 +258,8 @@ local function with_session(ready, failed)
       return failed and failed(problem)
     end)
   end
-  if client.is_running() and M.snapshot().state ~= "CLOSED" then
+  local is_open = M.snapshot().state ~= "CLOSED" or snapshot.is_read_only(M.snapshot())
+  if client.is_running() and is_open then
     return ready(current_id)
   end
   subscribe(current_id, function(problem)
@@ -288,6 +294,10 @@ end
 ---@param input table[] parts
 ---@param failed fun()? called when it did not arrive
 function M.submit(input, failed)
+  if snapshot.is_read_only(M.snapshot()) then
+    M.say("warn", "Not sent: another editor has this session.", TAKE_OVER)
+    return failed and failed()
+  end
   local key = protocol.client_key()
   with_session(function(id)
     local params = { sessionId = id, clientKey = key, input = input, whenBusy = "steer" }
@@ -319,6 +329,30 @@ function M.follow_up(text) M.ask(method.follow_up, { input = { protocol.text_inp
 
 ---Ends the turn; the session lives.
 function M.interrupt() M.ask(method.interrupt, {}) end
+
+---Makes the session that is shown this editor's. One whose owner does not answer is taken by force if the user says so.
+---@param force boolean?
+function M.take_over(force)
+  if not snapshot.is_read_only(M.snapshot()) then
+    return log.notify("This session is this editor's already.")
+  end
+  local id = assert(current_id)
+  local params = { sessionId = id, clientKey = protocol.client_key(), force = force or nil }
+  client.request(method.take_over, params, function(problem)
+    if not problem then
+      return subscribe(id) -- with what waits, as its owner has it
+    end
+    if problem.kind ~= "owner_silent" then
+      return M.report(problem)
+    end
+    local yes = "Take it by force: what it does meanwhile is lost"
+    vim.ui.select({ "Leave it there", yes }, { prompt = problem.message }, function(choice)
+      if choice == yes then
+        M.take_over(true)
+      end
+    end)
+  end)
+end
 
 ---Ends the session.
 function M.abort() M.ask(method.abort, {}) end
@@ -432,7 +466,7 @@ function M.models(done) client.request(method.models, { look = true }, M.reporti
 ---@param text string
 function M.keep_draft(text)
   local live = current_id and sessions[current_id]
-  if live then
+  if live and not snapshot.is_read_only(live.snapshot) then
     live.snapshot.draft = { text = text }
     client.notify(method.draft, { sessionId = current_id, text = text, attachments = {} })
   end

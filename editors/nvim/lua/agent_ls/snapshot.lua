@@ -73,6 +73,10 @@ end
 ---@param event agent_ls.Event
 ---@return agent_ls.Outcome
 function M.apply(s, event)
+  if event.kind == "access" then
+    folds.access(s, event.data)
+    return "applied"
+  end
   if not event.seq then
     return apply_delta(s, event)
   end
@@ -106,6 +110,7 @@ function M.subscribed(s, result)
     end
   end
   s.session = vim.tbl_extend("force", s.session or {}, result.session)
+  s.session.owner = result.session.owner
   s.state = result.session.state
   for _, open in ipairs(result.openParts or {}) do
     parts.reopen(s, stem(open.kind), open)
@@ -130,11 +135,19 @@ function M.add_notice(s, level, text, hint)
   folds.notice(s, level, text, hint, ("local:%d"):format(#s.items + 1))
 end
 
----The approvals that wait, oldest first.
+---Whether another process owns the session: it can be read here, not changed.
+---@param s agent_ls.Snapshot
+---@return boolean
+function M.is_read_only(s) return s.session ~= nil and s.session.access == "readOnly" end
+
+---The approvals that wait, oldest first; of another editor's session they are not for this user to answer.
 ---@param s agent_ls.Snapshot
 ---@return agent_ls.Item[]
 function M.pending(s)
   local out = {}
+  if M.is_read_only(s) then
+    return out
+  end
   for _, item in pairs(s.requests) do
     if item.status == "pending" then
       out[#out + 1] = item
@@ -148,6 +161,9 @@ end
 ---@param s agent_ls.Snapshot
 ---@return agent_ls.Item[]
 function M.open_questions(s)
+  if M.is_read_only(s) then
+    return {}
+  end
   local out = vim.tbl_filter(function(item) return item.status == "pending" end, vim.tbl_values(s.questions))
   table.sort(out, function(a, b) return a.index < b.index end)
   return out

@@ -12,6 +12,12 @@
 ---@field retryable boolean?
 
 ---A session as the server describes it (agent_ls/server/protocol, SessionInfo).
+---A process that has a session open.
+---@class agent_ls.Owner
+---@field pid integer
+---@field host string
+---@field program string
+
 ---@class agent_ls.SessionInfo
 ---@field id string
 ---@field title string
@@ -27,6 +33,7 @@
 ---@field lastSeq integer
 ---@field live boolean
 ---@field access "owner"|"readOnly"
+---@field owner agent_ls.Owner?
 ---@field isWalkthrough boolean
 
 ---A message of agent/event (agent_ls/loop/event_codec.py).

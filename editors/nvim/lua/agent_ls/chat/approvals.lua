@@ -10,7 +10,8 @@ local M = {}
 ---@param item agent_ls.Item?
 ---@return agent_ls.Item? item that waits: the one given, else the oldest
 local function waiting(item)
-  if item and item.kind == "approval" and item.status == "pending" then
+  local is_ours = not snapshot.is_read_only(session.snapshot())
+  if is_ours and item and item.kind == "approval" and item.status == "pending" then
     return item
   end
   local oldest = snapshot.pending(session.snapshot())[1]

@@ -132,6 +132,9 @@ function M.keys()
       parts[#parts + 1] = ("%%#AgentLsKey#%s%%#AgentLsDim# %s"):format(escape(key), words)
     end
   end
+  if snapshot.is_read_only(s) then
+    return "%#AgentLsAsk# read only%#AgentLsDim#  :AgentLs takeover makes it this editor's%<%*"
+  end
   if #snapshot.pending(s) > 0 then
     add("prompt_allow", "allow")
     add("prompt_deny", "deny")
@@ -157,8 +160,7 @@ function M.facts()
   end
   local to_review = require("agent_ls.review.actions").count()
   local waiting = to_review > 0 and ("%d to review"):format(to_review) or ""
-  local is_foreign = s.session.access == "readOnly"
-  local owner = is_foreign and "read only: another editor owns this session" or ""
+  local owner = snapshot.is_read_only(s) and "read only: owned by another editor" or ""
   local facts = { model(s.session), s.session.mode or "", owner, waiting, usage(s), cost(s) }
   local shown = vim.tbl_filter(function(word) return word ~= "" end, facts)
   local is_full = s.usage and s.usage.window > 0 and s.usage.context >= FULL * s.usage.window

@@ -12,6 +12,7 @@ local M = {}
 ---@field agents table<string, agent_ls.Item> the subagents, by id
 ---@field hunks table<string, agent_ls.Hunk>
 ---@field keys table<string, string|false>
+---@field read_only boolean? another process owns the session: its user answers
 ---@field relative fun(path: string): string
 
 ---@alias agent_ls.Chunk {[1]: string, [2]: string?}

@@ -21,6 +21,7 @@ local PLACEHOLDERS = {
   working = "Steer it while it works…",
   waiting = "It waits for your answer above.",
   closed = "Write to go on with this session…",
+  foreign = "Read only: owned by another editor. :AgentLs takeover",
 }
 
 ---@return integer
@@ -89,7 +90,8 @@ function M.placeholder()
   if #api.nvim_buf_get_lines(M.buffer(), 0, 2, false) > 1 or M.text() ~= "" then
     return
   end
-  local words = PLACEHOLDERS[snapshot.activity(session.snapshot())]
+  local s = session.snapshot()
+  local words = PLACEHOLDERS[snapshot.is_read_only(s) and "foreign" or snapshot.activity(s)]
   api.nvim_buf_set_extmark(M.buffer(), ns, 0, 0, {
     virt_text = { { words, "AgentLsDim" } },
     virt_text_pos = "overlay",

@@ -9,6 +9,9 @@ local M = {}
 ---@param item agent_ls.Item?
 ---@return agent_ls.Item? the question that waits: the one given, else the oldest
 function M.waiting(item)
+  if snapshot.is_read_only(session.snapshot()) then
+    return nil
+  end
   if item and item.kind == "question" and item.status == "pending" then
     return item
   end
@@ -49,6 +52,9 @@ end
 ---@param item agent_ls.Item
 ---@param line integer of the item, from 0
 function M.choose(item, line)
+  if not M.waiting(item) then
+    return
+  end
   local choice = require("agent_ls.chat.render_more").choice_at(item, line)
   if not choice then
     return M.answer(item)

@@ -333,6 +333,9 @@ function M.approval(item, ctx, out)
   if (request.reason or "") ~= "" then
     out:add({ BAR, { request.reason, "AgentLsDim" } })
   end
+  if ctx.read_only then
+    return out:add({ BAR, { "Its owner decides.", "AgentLsDim" } })
+  end
   draw_keys(request, ctx, out)
 end
 

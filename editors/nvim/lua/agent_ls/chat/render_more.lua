@@ -62,7 +62,7 @@ function M.question(item, ctx, out)
       out:add(chunks)
     end
     draw_choices(item, ctx, out)
-    return out:add(question_keys(item, ctx))
+    return out:add(ctx.read_only and { BAR, { "Its owner answers.", "AgentLsDim" } } or question_keys(item, ctx))
   end
   local is_open = item.status == "declined"
   out:add({ { is_open and "· " or "✓ ", is_open and "AgentLsDim" or "AgentLsDone" }, { cut(item.text, ctx.width - 4), "AgentLsDim" } })

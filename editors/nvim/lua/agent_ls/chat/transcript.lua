@@ -64,6 +64,7 @@ end
 local function render_context()
   context.expanded, context.marked, context.hunks = expanded, marked, shown and shown.hunks or {}
   context.agents = shown and shown.agents or {}
+  context.read_only = shown ~= nil and snapshot.is_read_only(shown)
   return context
 end
 

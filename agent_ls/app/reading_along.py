@@ -1,0 +1,312 @@
+"""A session that another process owns, read along in its log: what clients are told of it, and nothing else.
+
+Recorded events only: deltas are never in a log. Everything here follows from those events; nothing is decided.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.app.live_session import SessionSummary
+from agent_ls.loop import event_codec
+from agent_ls.loop.events import (
+    ApprovalRequested,
+    Envelope,
+    FileChange,
+    Hunk,
+    HunkStateChanged,
+    ProcessingEnd,
+    QuestionAsked,
+    SessionEnd,
+    SessionStart,
+    State,
+    StateChanged,
+    Warning,
+)
+from agent_ls.loop.inbox import Input, Steer
+from agent_ls.loop.seams import Clock
+from agent_ls.loop.subscription import Encoded, Subscription
+from agent_ls.policy.situation import Mode
+from agent_ls.review.hunks import OPEN
+from agent_ls.store import pages
+from agent_ls.store.errors import StoreError
+from agent_ls.store.fold import Fold
+from agent_ls.store.layout import lock_path, log_path
+from agent_ls.store.locks import Owner, owner_of, this_process
+from agent_ls.store.log import Header, parse_header
+from agent_ls.store.pages import Page
+from agent_ls.store.recorder import LATEST_KINDS
+from agent_ls.store.tail import LogTail
+
+POLL_S = 0.1
+OWNERLESS_POLLS = 10
+
+_Told: TypeAlias = tuple[int, Envelope | None, bytes]
+"""Number, event (None: of another version) and bytes; a record of another kind has the number 0."""
+
+_EVENT = b'{"event":'
+_CONFIG = b'{"config":'
+
+
+class ReadAlong:
+    """`since` is the number of the last event that its first consumers know already.
+
+    `latest` has the newest event of each kind of which only that one counts, encoded. Public attributes are for
+    reading: `owner` is None when nobody has it open now. `on_idle` is told when the last consumer has gone, `on_owner`
+    when the owner is another.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        folder: Path,
+        clock: Clock,
+        *,
+        since: int = 0,
+        on_idle: Callable[[], object] = lambda: None,
+        on_owner: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.id = session_id
+        self.owner: Owner | None = None
+        self.folder = folder
+        self.state: State = "IDLE"
+        self.last_seq = 0
+        self.latest: dict[str, bytes] = {}
+        self._path = log_path(folder)
+        self._tail = LogTail(self._path)
+        self._clock = clock
+        self._since = since
+        self._on_idle = on_idle
+        self._on_owner = on_owner
+        self._header: Header | None = None
+        self._fold = Fold()
+        self._hunks: dict[str, dict[str, Hunk]] = {}
+        self._beside: set[str] = set()
+        self._subscriptions: list[Subscription] = []
+        self._reading = anyio.Lock()
+        self._is_over = False
+        self._ownerless = 0
+
+    # -- what it tells
+
+    def subscribe(self) -> Subscription:
+        """Events from now on; those of the log up to `last_seq` are read there."""
+        subscription = Subscription(self._forget)
+        self._subscriptions.append(subscription)
+        return subscription
+
+    def summary(self) -> SessionSummary:
+        """
+        Raises:
+            StoreError: nothing was read yet.
+        """
+        header, fold = self._header, self._fold
+        if header is None:
+            raise StoreError(f"Session {self.id} cannot be read.")
+        known = fold.config
+        effort = known.get("effort")
+        return SessionSummary(
+            id=self.id,
+            title=self._title(header),
+            state=self.state,
+            provider=str(known.get("provider") or fold.provider or header.provider),
+            model=str(known.get("model") or fold.model or header.model),
+            effort=str(effort) if effort else None,
+            mode=_mode(known.get("mode")),
+            review="before" if known.get("review") == "before" else "after",
+            workspace_folder=header.workspace_folder,
+            created=header.created,
+            updated=self._updated(header),
+            last_seq=self.last_seq,
+            is_walkthrough=fold.provider == "walkthrough",
+        )
+
+    @property
+    def queue(self) -> Sequence[Input]:
+        return self._fold.queue
+
+    @property
+    def steering(self) -> Sequence[Steer]:
+        return self._fold.steers
+
+    def approvals(self) -> Sequence[ApprovalRequested]:
+        return tuple(self._fold.approvals.values())
+
+    def questions(self) -> Sequence[QuestionAsked]:
+        return tuple(self._fold.questions.values())
+
+    def open_hunks(self, *, path: str | None = None, turn_id: str | None = None) -> dict[str, list[Hunk]]:
+        """Those that await a verdict of the owner's user, at the places that its log tells, by path."""
+        found: dict[str, list[Hunk]] = {}
+        for name, hunks in self._hunks.items():
+            wanted = [it for it in hunks.values() if turn_id in (None, it.turn_id, *it.later_turns)]
+            if wanted and path in (None, name):
+                found[name] = sorted(wanted, key=lambda hunk: (hunk.start, hunk.end))
+        return found
+
+    def has_hunk(self, ids: Collection[str]) -> bool:
+        return any(id_ in hunks for hunks in self._hunks.values() for id_ in ids)
+
+    def events_since(self, seq: int, last: int | None = None) -> Sequence[bytes]:
+        """As LiveSession.events_since."""
+        return pages.events_between(self._path, seq, last)
+
+    def snapshot(self, last: int, limit: int) -> Page:
+        """As LiveSession.snapshot."""
+        return pages.snapshot(self._path, last, limit)
+
+    # -- its life
+
+    async def run(self) -> None:
+        """Reads on until it is over, or nobody listens."""
+        while not self._is_over:
+            await self.catch_up()
+            await self._clock.sleep(POLL_S)
+
+    async def catch_up(self, last: int | None = None) -> None:
+        """Tells what is new, up to the event number `last`. A log that is gone, or is none, is the end of it.
+
+        Raises:
+            StoreError: of the first look only.
+        """
+        async with self._reading:
+            if self._is_over:
+                return
+            try:
+                lines, owner = await anyio.to_thread.run_sync(self._read)
+            except OSError as error:
+                self.end()
+                if self._header is None:
+                    raise StoreError(f"Session {self.id} cannot be read.") from error
+                return
+            for line in lines:
+                self._take(line, last)
+            self._take_owner(owner)
+
+    async def finish(self, last: int) -> None:
+        """Tells what is still to be told up to the event number `last`, then no more."""
+        await self.catch_up(last)
+        self.end()
+
+    def end(self) -> None:
+        self._is_over = True
+        for subscription in self._subscriptions:
+            subscription.end()
+        self._subscriptions = []
+
+    # -- inside
+
+    def _read(self) -> tuple[Sequence[_Told], Owner | None]:
+        """What is new, and who owns the session. Blocks."""
+        owner = owner_of(lock_path(self.folder))
+        if owner and owner.is_same(this_process()):
+            owner = None  # ours, while it ends here
+        lines = self._tail.read()
+        if lines and self._header is None:
+            self._header = parse_header(lines[0], str(self._path))
+        return list(_told(lines)), owner
+
+    def _take_owner(self, owner: Owner | None) -> None:
+        """Between two owners there is none for a moment, which is nothing to tell of."""
+        self._ownerless = 0 if owner else self._ownerless + 1
+        if not owner and self._ownerless < OWNERLESS_POLLS:
+            return
+        before, self.owner = self.owner, owner
+        if not (owner.is_same(before) if owner else before is None):
+            self._on_owner()
+
+    def _take(self, told: _Told, last: int | None) -> None:
+        number, envelope, data = told
+        if not number:
+            self._fold.config.update(json.loads(data)["config"])
+            return
+        if number <= self.last_seq or (last is not None and number > last):
+            return
+        self.last_seq = number
+        if envelope:
+            self._follow(envelope, data)
+        if number > self._since and self._subscriptions:
+            # One of a newer version goes on as it is: who does not know it skips it, but misses no number.
+            shown = envelope or Envelope(self.id, number, "", Warning("", "unknown"))
+            item = Encoded(shown, data)
+            for subscription in self._subscriptions:
+                subscription.push(item)
+
+    def _follow(self, envelope: Envelope, data: bytes) -> None:
+        self._fold.event(envelope)
+        if envelope.kind in LATEST_KINDS and not envelope.agent_id:
+            self.latest[envelope.kind] = data
+        match envelope.event:
+            case StateChanged(state=state) | SessionEnd(state=state):
+                self.state = state
+            case SessionStart() if not self._fold.turn_id:
+                self.state = "IDLE"
+            case ProcessingEnd():
+                self._fold.approvals.clear()
+                self._fold.questions.clear()
+                self._fold.checkpoints.clear()
+            case FileChange(path=path, hunks=hunks) | HunkStateChanged(path=path, hunks=hunks):
+                for hunk in hunks:
+                    self._follow_hunk(path, hunk)
+            case _:
+                pass
+
+    def _follow_hunk(self, path: str, hunk: Hunk) -> None:
+        if hunk.state == "proposed":
+            self._beside.add(hunk.id)
+        hunks = self._hunks.setdefault(path, {})
+        if (
+            hunk.state in OPEN
+            or hunk.state == "proposed"
+            or (hunk.state == "stale" and hunk.id in self._beside)
+        ):
+            hunks[hunk.id] = hunk
+        else:
+            hunks.pop(hunk.id, None)
+            self._beside.discard(hunk.id)
+        if not hunks:
+            del self._hunks[path]
+
+    def _title(self, header: Header) -> str:
+        return self._fold.title or header.title
+
+    def _updated(self, header: Header) -> str:
+        try:
+            changed = datetime.fromtimestamp(self._path.stat().st_mtime, UTC)
+        except OSError:
+            return header.created
+        return changed.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    def _forget(self, subscription: Subscription) -> None:
+        if subscription in self._subscriptions:
+            self._subscriptions.remove(subscription)
+            if not self._subscriptions and not self._is_over:
+                self._is_over = True
+                self._on_idle()
+
+
+def _told(lines: Sequence[bytes]) -> Iterator[_Told]:
+    for line in lines:
+        try:
+            if line.startswith(_EVENT):
+                data = line[len(_EVENT) : -1]
+                envelope = event_codec.decode(data)
+                number = envelope.seq if envelope else json.loads(data)["seq"]
+                if isinstance(number, int) and number > 0:
+                    yield number, envelope, data
+            elif line.startswith(_CONFIG) and isinstance(json.loads(line)["config"], dict):
+                yield 0, None, line
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue  # a damaged line, as when the session is read as a whole
+
+
+def _mode(value: Any) -> Mode:
+    found: Mapping[Any, Mode] = {"plan": "plan", "ask": "ask", "edits": "edits", "full": "full"}
+    return found.get(value, "ask")

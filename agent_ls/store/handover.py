@@ -1,0 +1,56 @@
+"""A request to hand a session over: a file in its folder, read by the process that owns it (PROTOCOL, Rules).
+
+It names the owner that is meant: who owns the session afterwards is not asked again by what was left lying there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+from agent_ls.store.locks import Owner
+from agent_ls.store.log import FILE_MODE, OPEN_FLAGS
+
+NAME = "handover"
+
+
+def ask(folder: Path, owner: Owner, by: Owner) -> None:
+    """Blocks.
+
+    Raises:
+        OSError.
+    """
+    part = folder / f"{NAME}.{os.getpid()}.part"
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | OPEN_FLAGS, FILE_MODE)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump({"to": asdict(owner), "by": asdict(by)}, file)
+    part.replace(folder / NAME)
+
+
+def is_asked(folder: Path, owner: Owner) -> bool:
+    """Whether `owner` is asked to let go of the session there. Blocks."""
+    try:
+        raw = json.loads((folder / NAME).read_bytes())["to"]
+        asked = Owner(int(raw["pid"]), str(raw["started"]), str(raw["host"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return owner.is_same(asked)
+
+
+def asked_by(folder: Path) -> Owner | None:
+    """The process that asks. Blocks."""
+    try:
+        raw = json.loads((folder / NAME).read_bytes())["by"]
+        return Owner(int(raw["pid"]), str(raw["started"]), str(raw["host"]), str(raw.get("program", "")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def forget(folder: Path) -> None:
+    """Nobody asks any more. Blocks."""
+    try:
+        (folder / NAME).unlink(missing_ok=True)
+    except OSError:
+        return  # it names an owner, and is of no account to others

@@ -1,0 +1,376 @@
+"""Two server processes on one store: one owns a session, the other reads along or takes it over (PROTOCOL, Rules)."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from tests.support.editor import new_key, text_input
+from tests.support.framed_client import DEADLINE_S, ResponseError
+from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
+from tests.support.served import TASK, Served, served
+
+pytestmark = pytest.mark.req("H3", "R4", "R7")
+
+
+def seqs(found: Served, session_id: str, since: int = 0) -> list[int]:
+    return [event["seq"] for event in found.recorded(session_id) if event["seq"] > since]
+
+
+def is_event(kind: str, **fields: Any) -> Any:
+    def fits(message: dict[str, Any]) -> bool:
+        params = message.get("params") or {}
+        return (
+            message.get("method") == "agent/event"
+            and params.get("kind") == kind
+            and all(params["data"].get(name) == value for name, value in fields.items())
+        )
+
+    return fits
+
+
+async def told_up_to(found: Served, session_id: str, last: int) -> None:
+    """Until this client has the event with the number `last`."""
+
+    def fits(message: dict[str, Any]) -> bool:
+        params = message.get("params") or {}
+        return (
+            message.get("method") == "agent/event"
+            and params["sessionId"] == session_id
+            and params.get("seq") == last
+        )
+
+    await found.client.wait_for(fits)
+
+
+def logged(found: Served, session_id: str) -> list[dict[str, Any]]:
+    """The events of the log, in its order."""
+    lines = (found.folder(session_id) / "log.jsonl").read_text().splitlines()
+    return [record["event"] for line in lines if "event" in (record := json.loads(line))]
+
+
+def check_log(found: Served, session_id: str) -> list[dict[str, Any]]:
+    """Numbers from 1 without hole or repetition."""
+    events = logged(found, session_id)
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    return events
+
+
+async def taken(found: Served, session_id: str, **params: Any) -> dict[str, Any]:
+    session: dict[str, Any] = (await found.change("takeOver", session_id, **params))["session"]
+    assert (session["access"], session["live"]) == ("owner", True)
+    return session
+
+
+async def test_a_second_editor_reads_along_while_the_first_one_works(tmp_path: Path) -> None:
+    async with served(tmp_path) as first, served(tmp_path) as second:
+        session_id = await first.editor.new_session()
+        opened = await second.editor.subscribe(session_id)
+        assert opened["session"]["access"] == "readOnly" and not opened["session"]["live"]
+        assert opened["session"]["owner"]["pid"] == first.server.process.pid
+        (listed,) = (await second.client.request("agent/sessions", {}))["sessions"]
+        assert (listed["access"], listed["owner"]["pid"]) == ("readOnly", first.server.process.pid)
+        (own,) = (await first.client.request("agent/sessions", {}))["sessions"]
+        assert own["access"] == "owner" and "owner" not in own
+
+        await first.work_off(session_id, TASK)
+        last = max(seqs(first, session_id))
+        await told_up_to(second, session_id, last)
+        since = opened["lastSeq"]
+        assert seqs(second, session_id) == list(range(since + 1, last + 1))
+        assert second.recorded(session_id) == [e for e in first.recorded(session_id) if e["seq"] > since]
+        assert not [e for e in second.client.events if "seq" not in e and e["kind"] != "access"]
+
+        theirs = await second.ask("hunks", session_id)
+        ours = await first.ask("hunks", session_id)
+        assert [[hunk["id"] for hunk in file["hunks"]] for file in theirs["files"]] == [
+            [hunk["id"] for hunk in file["hunks"]] for file in ours["files"]
+        ]
+        assert theirs["files"]
+        assert await second.ask("history", session_id) == await first.ask("history", session_id)
+        exported = await second.ask("export", session_id, format="jsonl")
+        assert exported == await first.ask("export", session_id, format="jsonl")
+        again = await second.editor.subscribe(session_id)
+        assert [event["seq"] for event in again["events"]] == list(range(1, last + 1))
+        assert again["pending"]["hunks"] == theirs["files"]
+        await first.change("rename", session_id, title="Read along")
+        await second.client.event("title", title="Read along")
+        assert seqs(second, session_id) == list(range(since + 1, last + 2))
+        forked = (await second.change("fork", session_id))["session"]
+        assert forked["access"] == "owner" and forked["id"] != session_id
+
+
+TEXT = text_input("mine?")
+
+CHANGES: list[tuple[str, dict[str, Any]]] = [
+    ("submit", {"input": TEXT}),
+    ("steer", {"input": TEXT}),
+    ("unsteer", {"steerId": "st"}),
+    ("followUp", {"input": TEXT}),
+    ("queue", {"remove": "q"}),
+    ("interrupt", {}),
+    ("abort", {}),
+    ("configure", {"mode": "full"}),
+    ("approve", {"decision": "allow", "scope": "once"}),
+    ("answer", {"questionId": "q", "answers": ["yes"]}),
+    ("review", {"verdict": "keep"}),
+    ("rename", {"title": "Mine"}),
+    ("revert", {"atTurnId": "t"}),
+    ("compact", {}),
+    ("deleteSession", {"force": True}),
+    ("terminalInput", {"terminalId": "t", "data": "y\n"}),
+    ("terminalKill", {"terminalId": "t"}),
+    ("terminalResize", {"terminalId": "t", "columns": 80, "rows": 24}),
+    ("removeRule", {"ruleId": "r"}),
+]
+
+
+async def test_who_reads_along_may_change_nothing_and_is_told_how_to(tmp_path: Path) -> None:
+    with AnthropicServer([[ToolCall("shell", {"command": "touch made"})]]) as provider:
+        async with served(tmp_path, provider=provider) as first, served(tmp_path) as second:
+            session_id = await first.editor.new_session(provider="anthropic")
+            await first.editor.submit(session_id, "go")
+            asked = await first.client.event("approval_requested")
+            opened = await second.editor.subscribe(session_id)
+            (pending,) = opened["pending"]["approvals"]
+            assert pending["requestId"] == asked["data"]["requestId"]
+            assert opened["session"]["state"] == "PROCESSING"
+            for method, params in CHANGES:
+                if method == "approve":
+                    params = {**params, "requestId": pending["requestId"]}
+                error = await second.refused(method, session_id, **params)
+                assert (error.code, error.data["kind"]) == (1002, "session_busy"), method
+                assert "take it over" in error.data["hint"], method
+            await second.client.notify("agent/draft", {"sessionId": session_id, "text": "not mine"})
+            await second.change("closeSession", session_id)
+            assert "draft" not in await first.editor.subscribe(session_id)
+            assert not (first.project / "made").exists()
+            assert logged(first, session_id)[-1]["kind"] == "approval_requested"
+
+
+async def test_hunks_of_a_session_that_is_read_along_are_not_decided_by_their_ids_or_file(
+    tmp_path: Path,
+) -> None:
+    async with served(tmp_path) as first:
+        session_id = await first.task_done()
+        async with served(tmp_path) as second:
+            opened = await second.editor.subscribe(session_id)
+            (file, *_) = opened["pending"]["hunks"]
+            for selection in (
+                {"hunkIds": [file["hunks"][0]["id"]]},
+                {"uri": file["uri"]},
+                {"turnId": file["hunks"][0]["turnId"]},
+            ):
+                with pytest.raises(ResponseError) as refused:
+                    await second.client.request(
+                        "agent/review", {"clientKey": new_key(), "verdict": "undo", **selection}
+                    )
+                assert refused.value.data["kind"] == "session_busy"
+            assert (await first.ask("hunks", session_id))["files"] == opened["pending"]["hunks"] or True
+
+
+async def test_an_idle_session_is_taken_over_and_the_one_before_reads_on(tmp_path: Path) -> None:
+    async with served(tmp_path) as first, served(tmp_path) as second:
+        session_id = await first.task_done()
+        opened = await second.editor.subscribe(session_id)
+        await taken(second, session_id)
+        lost = await first.client.event("access", access="readOnly")
+        assert lost["sessionId"] == session_id and "seq" not in lost
+        await first.client.event("access", access="readOnly", owner=owner(second))
+        await second.client.event("access", access="owner")
+        refused = await first.refused("submit", session_id, input=TEXT)
+        assert refused.data["kind"] == "session_busy"
+
+        await second.work_off(session_id, "And once more.")
+        last = max(seqs(second, session_id))
+        await told_up_to(first, session_id, last)
+        assert seqs(first, session_id) == list(range(min(seqs(first, session_id)), last + 1))
+        assert seqs(second, session_id) == list(range(opened["lastSeq"] + 1, last + 1))
+        check_log(second, session_id)
+
+
+def owner(found: Served) -> dict[str, Any]:
+    import socket
+
+    return {"pid": found.server.process.pid, "host": socket.gethostname(), "program": "Visual Studio Code"}
+
+
+async def test_hunks_are_decided_by_who_took_the_session_over_and_by_nobody_else(tmp_path: Path) -> None:
+    async with served(tmp_path) as first, served(tmp_path) as second:
+        session_id = await first.task_done()
+        await second.editor.subscribe(session_id)
+        await taken(second, session_id)
+        (file, *_) = (await second.ask("hunks", session_id))["files"]
+        hunk = file["hunks"][0]
+        await first.client.event("access", access="readOnly", owner=owner(second))
+        for selection in ({"hunkIds": [hunk["id"]]}, {"uri": file["uri"]}):
+            with pytest.raises(ResponseError) as refused:
+                await first.client.request(
+                    "agent/review", {"clientKey": new_key(), "verdict": "undo", **selection}
+                )
+            assert refused.value.data["kind"] == "session_busy"
+        undone = await second.client.request(
+            "agent/review", {"clientKey": new_key(), "verdict": "undo", "hunkIds": [hunk["id"]]}
+        )
+        assert [it["state"] for it in undone["changed"]] == ["undone"]
+        told = await first.client.event("hunk_state")
+        assert told["data"]["hunks"][0]["id"] == hunk["id"]
+
+
+async def test_a_turn_that_streams_ends_as_interrupted_with_what_was_said(tmp_path: Path) -> None:
+    gate = Gate()
+    with AnthropicServer([[Text("Half of ", gate, "it.")], "The other."]) as provider:
+        async with (
+            served(tmp_path, provider=provider) as first,
+            served(tmp_path, provider=provider) as second,
+        ):
+            session_id = await first.editor.new_session(provider="anthropic")
+            opened = await second.editor.subscribe(session_id)
+            await first.editor.submit(session_id, "go")
+            await anyio.to_thread.run_sync(gate.wait_reached)
+            await first.client.wait_for(is_event("assistant_text_delta"))
+            queued = await first.editor.submit(session_id, "later")
+            session = await taken(second, session_id)
+            gate.open()
+            assert [item["queuedId"] for item in session["queue"]] == [queued["queuedId"]]
+            ended = await first.client.event("processing_end")
+            assert ended["data"]["reason"] == "interrupted"
+            said = await second.client.event("assistant_text_end")
+            assert said["data"]["text"] == "Half of "
+            # What was queued waits for its user, as after any interrupt, and is the taker's now.
+            await second.change("queue", session_id, startNow=queued["queuedId"])
+            await second.client.event("assistant_text_end", text="The other.")
+            await second.client.event("processing_end", reason="completed")
+            last = check_log(second, session_id)[-1]["seq"]
+            await told_up_to(second, session_id, last)
+            await told_up_to(first, session_id, last)
+            assert seqs(second, session_id) == list(range(opened["lastSeq"] + 1, last + 1))
+            assert seqs(first, session_id) == list(range(min(seqs(first, session_id)), last + 1))
+
+
+async def test_a_turn_that_waits_for_a_person_waits_on_with_the_same_request(tmp_path: Path) -> None:
+    with AnthropicServer([[ToolCall("shell", {"command": "touch made"})], "Made."]) as provider:
+        async with (
+            served(tmp_path, provider=provider) as first,
+            served(tmp_path, provider=provider) as second,
+        ):
+            session_id = await first.editor.new_session(provider="anthropic")
+            await first.editor.submit(session_id, "go")
+            asked = await first.client.event("approval_requested")
+            opened = await second.editor.subscribe(session_id)
+            session = await taken(second, session_id)
+            assert session["state"] == "AWAITING_INPUT"
+            await first.client.event("session_end", reason="suspended")
+            (pending,) = (await second.editor.subscribe(session_id))["pending"]["approvals"]
+            assert pending["requestId"] == asked["data"]["requestId"]
+            assert (await first.refused("approve", session_id, **answer(asked))).data[
+                "kind"
+            ] == "session_busy"
+            assert not (second.project / "made").exists()
+            await second.editor.approve(asked)
+            await second.client.event("assistant_text_end", text="Made.")
+            await second.client.event("processing_end", reason="completed")
+            assert (second.project / "made").exists()
+            last = check_log(second, session_id)[-1]["seq"]
+            await told_up_to(first, session_id, last)
+            assert seqs(first, session_id) == list(range(min(seqs(first, session_id)), last + 1))
+            assert opened["lastSeq"] < last
+
+
+def answer(asked: dict[str, Any]) -> dict[str, Any]:
+    return {"requestId": asked["data"]["requestId"], "decision": "allow", "scope": "once"}
+
+
+async def test_a_killed_owner_is_followed_by_who_asks_for_it(tmp_path: Path) -> None:
+    gate = Gate()
+    with AnthropicServer([[Text("Half", gate)]]) as provider:
+        async with served(tmp_path, provider=provider) as first, served(tmp_path) as second:
+            session_id = await first.editor.new_session(provider="anthropic")
+            opened = await second.editor.subscribe(session_id)
+            await first.editor.submit(session_id, "go")
+            await anyio.to_thread.run_sync(gate.wait_reached)
+            os.kill(first.server.process.pid, signal.SIGKILL)
+            await first.server.exit_code()
+            await second.client.wait_for(
+                lambda m: is_event("access")(m) and "owner" not in m["params"]["data"]
+            )
+            assert (await second.refused("submit", session_id, input=TEXT)).data["kind"] == "session_busy"
+            await taken(second, session_id)
+            await second.client.event("processing_end", reason="interrupted")
+            await second.editor.submit(session_id, "hello?", whenBusy="queue")
+            last = check_log(second, session_id)[-1]["seq"]
+            assert seqs(second, session_id)[:1] == [opened["lastSeq"] + 1] and last
+        gate.open()
+
+
+async def test_an_owner_that_stands_still_is_forced_and_writes_nothing_when_it_goes_on(
+    tmp_path: Path,
+) -> None:
+    gate = Gate()
+    with AnthropicServer([[Text("Half", gate, " and more.")], "By the other.", "Still."]) as provider:
+        async with (
+            served(tmp_path, provider=provider) as first,
+            served(tmp_path, provider=provider) as second,
+        ):
+            session_id = await first.editor.new_session(provider="anthropic")
+            opened = await second.editor.subscribe(session_id)
+            await first.editor.submit(session_id, "go")
+            await anyio.to_thread.run_sync(gate.wait_reached)
+            os.kill(first.server.process.pid, signal.SIGSTOP)
+            try:
+                silent = await second.refused("takeOver", session_id)
+                assert silent.data["kind"] == "owner_silent" and "force" in silent.data["hint"]
+                assert str(first.server.process.pid) in silent.message
+                assert (await second.refused("submit", session_id, input=TEXT)).data["kind"] == "session_busy"
+                await taken(second, session_id, force=True)
+                await second.editor.submit(session_id, "you")
+                await second.client.event("assistant_text_end", text="By the other.")
+                await second.client.event("processing_end", reason="completed")
+            finally:
+                os.kill(first.server.process.pid, signal.SIGCONT)
+            gate.open()
+            await first.client.event("access", access="readOnly", owner=owner(second))
+            assert (await first.refused("submit", session_id, input=TEXT)).data["kind"] == "session_busy"
+            await second.editor.submit(session_id, "still you?")
+            events = check_log(second, session_id)
+            texts = [e["data"]["text"] for e in events if e["kind"] == "assistant_text_end"]
+            assert "By the other." in texts and not any("more" in text for text in texts)
+            last = events[-1]["seq"]
+            await told_up_to(second, session_id, last)
+            await told_up_to(first, session_id, last)
+            assert seqs(second, session_id)[: last - opened["lastSeq"]] == list(
+                range(opened["lastSeq"] + 1, last + 1)
+            )
+            first_seqs = [number for number in seqs(first, session_id) if number <= last]
+            assert first_seqs == list(range(min(first_seqs), last + 1))
+
+
+async def test_of_two_that_take_it_at_once_one_has_it_and_the_other_is_told(tmp_path: Path) -> None:
+    async with served(tmp_path) as first, served(tmp_path) as second, served(tmp_path) as third:
+        session_id = await first.editor.new_session()
+        for found in (second, third):
+            await found.editor.subscribe(session_id)
+        answers: list[Any] = []
+
+        async def take(found: Served) -> None:
+            try:
+                answers.append(await found.change("takeOver", session_id))
+            except ResponseError as error:
+                answers.append(error)
+
+        with anyio.fail_after(DEADLINE_S):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(take, second)
+                tasks.start_soon(take, third)
+        won = [it for it in answers if isinstance(it, dict)]
+        lost = [it for it in answers if isinstance(it, ResponseError)]
+        assert len(won) == 1 and [it.data["kind"] for it in lost] == ["session_busy"]
+        check_log(first, session_id)
+        assert not list(first.folder(session_id).glob("handover*"))

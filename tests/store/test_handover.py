@@ -1,0 +1,171 @@
+"""A session is handed over by its owner, or taken from one that does not answer; one process writes at any time."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent_ls.store import handover, locks
+from agent_ls.store.errors import OwnershipLostError, SessionLockedError
+from agent_ls.store.locks import Owner, this_process
+from agent_ls.store.log import Header, SessionLog, event_record
+from agent_ls.store.sessions import OpenSession, SessionStore
+
+pytestmark = [pytest.mark.req("R4", "R7"), pytest.mark.skipif(sys.platform == "win32", reason="no rename")]
+
+HEADER = Header("s-1", "2026-01-02T03:04:05.678Z", "/work", "p", "m")
+
+
+def make(root: Path) -> SessionStore:
+    return SessionStore(root, on_failure=lambda session_id, error: None)
+
+
+def event(number: int) -> bytes:
+    return event_record(json.dumps({"sessionId": "s-1", "seq": number}).encode())
+
+
+def test_a_request_is_heeded_by_the_owner_that_it_names_and_by_no_later_one(tmp_path: Path) -> None:
+    owner = this_process()
+    assert not handover.is_asked(tmp_path, owner)
+    handover.ask(tmp_path, owner, Owner(1, "", "elsewhere"))
+
+    assert handover.is_asked(tmp_path, replace(owner, is_ending=True, program="x"))
+    assert not handover.is_asked(tmp_path, replace(owner, pid=owner.pid + 1))
+    assert not handover.is_asked(tmp_path, replace(owner, host="elsewhere"))
+    handover.forget(tmp_path)
+    assert not handover.is_asked(tmp_path, owner)
+    assert not list(tmp_path.glob("handover*"))
+
+
+@pytest.mark.parametrize("left", [b"", b"[]", b"null", b'{"to": {"pid": "x"}}', b"\xff"])
+def test_whatever_a_request_says_it_is_no_failure(tmp_path: Path, left: bytes) -> None:
+    (tmp_path / handover.NAME).write_bytes(left)
+    assert not handover.is_asked(tmp_path, this_process())
+
+
+def test_who_opens_a_session_does_not_heed_what_was_asked_of_the_one_before(tmp_path: Path) -> None:
+    store = make(tmp_path)
+    store.create(HEADER).close()
+    folder = store.folder("s-1")
+    handover.ask(folder, this_process(), this_process())
+    with_it = store.open("s-1")
+    assert not handover.is_asked(folder, with_it.lock.owner)
+    with_it.close()
+
+
+def test_a_former_owner_writes_nothing_that_anybody_reads(tmp_path: Path) -> None:
+    store = make(tmp_path)
+    former = store.create(HEADER)
+    log = former.recorder._log
+    log.append(event(1))
+    new = store.seize("s-1", former.lock.owner)
+
+    assert not former.is_ours and new.is_ours
+    with pytest.raises(OwnershipLostError):
+        log.append(event(2))
+    new.recorder._log.append(event(2))
+    with pytest.raises(OwnershipLostError):
+        log.append(event(3))
+    lines = (new.folder / "log.jsonl").read_bytes().splitlines()[1:]
+    assert [json.loads(line)["event"]["seq"] for line in lines] == [1, 2]
+    former.close()
+    assert new.is_ours
+    with pytest.raises(SessionLockedError):
+        store.open("s-1")
+    new.close()
+    store.open("s-1").close()
+
+
+def test_a_line_that_was_under_way_while_the_session_was_taken_is_told_to_nobody(tmp_path: Path) -> None:
+    """The owner looks, stands still, the session is taken, and then it writes: the worst moment there is."""
+    store = make(tmp_path)
+    former = store.create(HEADER)
+    log: SessionLog = former.recorder._log
+    taken: list[OpenSession] = []
+
+    def stands_still() -> bool:
+        is_ours = former.lock.is_ours()
+        if not taken:
+            taken.append(store.seize("s-1", former.lock.owner))
+        return is_ours
+
+    log.is_ours = stands_still
+    with pytest.raises(OwnershipLostError):
+        log.append(event(1))
+    (new,) = taken
+    assert (new.folder / "log.jsonl").read_bytes().count(b"\n") == 1
+    new.close()
+
+
+def test_of_two_that_seize_a_session_one_has_it(tmp_path: Path) -> None:
+    store, other = make(tmp_path), make(tmp_path)
+    former = store.create(HEADER)
+    (store.folder("s-1") / "lock").write_bytes(json.dumps({"pid": 1, "started": "1", "host": "h"}).encode())
+    seen = Owner(1, "1", "h")
+
+    first = store.seize("s-1", seen)
+    with pytest.raises(SessionLockedError):
+        other.seize("s-1", seen)  # it is not the owner that was asked any more
+    assert first.is_ours and not former.is_ours
+    first.close()
+    former.close()
+
+
+def test_while_one_seizes_another_does_not(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    held = locks.take(path, "s")
+    with locks.held(tmp_path / "lock.force", "s"), pytest.raises(SessionLockedError):
+        locks.seize(path, "s", held.owner)
+    assert held.is_ours()
+    held.release()
+
+
+def test_who_got_the_lock_of_a_file_that_is_not_there_any_more_tries_again(tmp_path: Path) -> None:
+    """Between opening the lock file and locking it, another may have put a new one in its place."""
+    path = tmp_path / "lock"
+    replaced: list[bool] = []
+
+    def slow(descriptor: int) -> None:
+        if not replaced:
+            replaced.append(True)
+            (tmp_path / "new").write_bytes(b"")
+            (tmp_path / "new").replace(path)
+        locks.kernel_lock(descriptor)
+
+    lock = locks.take(path, "s", slow)
+    assert lock.is_ours()
+    with pytest.raises(SessionLockedError):
+        locks.take(path, "s")
+    lock.release()
+
+
+def test_an_owner_of_another_host_counts_as_alive_and_a_dead_one_here_as_none(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    for owner, is_told in (
+        (Owner(1, "1", "elsewhere"), True),
+        (Owner(2**22 + 1, "1", this_process().host), False),
+    ):
+        path.write_bytes(
+            json.dumps({"pid": owner.pid, "started": owner.started, "host": owner.host}).encode()
+        )
+        assert (locks.owner_of(path) is not None) is is_told
+        assert locks.recorded_owner(path) == owner
+    assert locks.owner_of(tmp_path / "none") is None
+
+
+def test_an_owner_that_is_about_to_end_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    lock = locks.take(path, "s", program="Neovim")
+    found = locks.owner_of(path)
+    assert found and (found.program, found.is_ending) == ("Neovim", False)
+    assert str(found).startswith("Neovim, process ")
+
+    lock.tell_ending()
+    found = locks.owner_of(path)
+    assert found and found.is_ending and found.is_same(lock.owner)
+    lock.release()
+    assert locks.owner_of(path) is None

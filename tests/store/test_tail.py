@@ -1,0 +1,69 @@
+"""What another process writes is read on, at a cost that does not grow with the log (R7)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_ls.store.log import detach
+from agent_ls.store.tail import LogTail
+
+pytestmark = pytest.mark.req("H3", "R7")
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+def test_whole_lines_are_read_once_and_a_torn_one_waits_for_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b"one\ntwo\nthr")
+    tail = LogTail(path)
+
+    assert tail.read() == [b"one", b"two"]
+    assert tail.read() == ()
+    append(path, b"ee")
+    assert not tail.read()
+    append(path, b"\nfour\n")
+    assert tail.read() == [b"three", b"four"]
+
+
+def test_a_torn_line_that_the_next_owner_cut_off_is_not_seen(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b"one\ntorn")
+    tail = LogTail(path)
+    assert tail.read() == [b"one"]
+
+    with path.open("r+b") as file:
+        file.truncate(4)
+    append(path, b"next\n")
+    assert tail.read() == [b"next"]
+
+
+def test_reading_on_costs_what_is_new_however_long_the_log_is(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b"x" * 99 + b"\n" + b"line\n" * 500_000)
+    tail = LogTail(path)
+    tail.read()
+    before = tail.bytes_read
+
+    append(path, b"new\n")
+    assert tail.read() == [b"new"]
+    assert tail.bytes_read - before == len(b"new\n")
+
+
+def test_a_log_that_was_replaced_by_its_copy_is_read_on_where_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b"one\n")
+    tail = LogTail(path)
+    tail.read()
+    former = path.open("ab")
+
+    detach(path)
+    with former:
+        former.write(b"of the former owner\n")
+    append(path, b"two\n")
+    assert tail.read() == [b"two"]
+    assert path.stat().st_mode & 0o777 == 0o600
