@@ -52,7 +52,9 @@ ALLOWED: dict[str, set[str]] = {
         "app", "store", "loop", "policy", "profiles", "tools", "environments", "review", "patch", "llm", "text",
         "_version",
     },
-    "server": {"server", "app", "store", "loop", "policy", "environments", "review", "llm", "text", "_version"},
+    "server": {
+        "server", "app", "store", "loop", "policy", "environments", "notebook", "review", "llm", "text", "_version",
+    },
     "headless": {"headless", "app", "loop", "llm", "policy", "environments", "patch", "text", "_version"},
     "cli": {"cli", "server", "headless", "app", "store", "patch", "llm.credentials", "_version"},
     "library": {"library", "app", "loop", "llm", "policy", "profiles", "tools", "environments", "_version"},

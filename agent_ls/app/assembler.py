@@ -36,6 +36,7 @@ from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.editor_host import EditorHost
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.local.own_terminals import chosen_terminals
+from agent_ls.environments.notebooks import NotebookEnvironment
 from agent_ls.environments.terminal_host import TerminalHost
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 from agent_ls.loop.approval import ApprovalDesk
@@ -110,7 +111,10 @@ class Assembler:
         )
 
     def files(self, local: ExecutionEnvironment) -> ExecutionEnvironment:
-        return EditorEnvironment(local, self.host) if self.host else local
+        if self.host is None:
+            return local
+        files = EditorEnvironment(local, self.host)
+        return NotebookEnvironment(files, self.host.notebooks) if self.host.notebooks else files
 
     async def cli_tools(self, folder: str, settings: Settings) -> CliTools:
         """Those of the user for a session in this folder; a changed file holds from the next session on."""

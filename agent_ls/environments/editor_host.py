@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agent_ls.environments.base import Attribution
+from agent_ls.notebook.align import ShownCell
+from agent_ls.notebook.assemble import Wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,42 @@ class LineEdit:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class OpenNotebook:
+    """A notebook as the editor last told it. `version` grows with every change.
+
+    `problem` is why its cells are not known, "" when they are: then it is neither read here nor written.
+    """
+
+    path: str
+    version: int
+    cells: tuple[ShownCell, ...]
+    problem: str = ""
+
+
+class NotebookHost(Protocol):
+    def open_notebook(self, path: str) -> OpenNotebook | None:
+        """The notebook at this absolute path as its editor has it, None when none tells that it has it open."""
+        ...
+
+    async def change_cells(self, notebook: OpenNotebook, wanted: Sequence[Wanted]) -> OpenNotebook:
+        """Has the editor change the notebook, and returns what it then told. Origins are places in its cells.
+
+        Believed only when a later state of the notebook shows it, never by the client's answer.
+
+        Raises:
+            StaleFileError: it moved on, and was not changed. EditRefusedError: the editor cannot or would not, or
+            showed nothing within the time limit.
+        """
+        ...
+
+
 class EditorHost(Protocol):
+    @property
+    def notebooks(self) -> NotebookHost | None:
+        """Who knows the notebooks that are open, None where no editor tells of them."""
+        ...
+
     @property
     def reloads(self) -> bool:
         """Whether the editor, told that a file changed on disk, shows it anew when it has no unsaved changes."""

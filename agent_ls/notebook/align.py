@@ -1,4 +1,4 @@
-"""Which cell of a file each cell of an editor is: by its id, else by what stands in both."""
+"""Which of the earlier cells each of the later ones is: by its id, else by what stands in both."""
 
 from __future__ import annotations
 
@@ -12,36 +12,44 @@ from agent_ls.notebook.cells import Kind, Notebook
 
 @dataclass(frozen=True, slots=True)
 class ShownCell:
-    """A cell as an editor has it; `id` "" where the editor does not tell."""
+    """A cell as an editor has it; `id` "" where nobody tells."""
 
     kind: Kind
     source: str
     id: str = ""
 
 
-def aligned(notebook: Notebook, shown: Sequence[ShownCell]) -> list[Wanted]:
-    """The editor's cells, each with the cell of the file that it is, if it is one."""
-    by_id = {cell.id: at for at, cell in enumerate(notebook.cells) if cell.id}
-    if len(by_id) == len(notebook.cells) and any(cell.id in by_id for cell in shown):
-        taken: set[int] = set()
-        wanted = []
-        for cell in shown:
-            at = by_id.get(cell.id)
-            origin = None if at is None or at in taken else at
-            if origin is not None:
-                taken.add(origin)
-            wanted.append(Wanted(cell.kind, cell.source, origin))
-        return wanted
-    return _by_content(notebook, shown)
+def shown_cells(notebook: Notebook) -> list[ShownCell]:
+    return [ShownCell(cell.kind, cell.source, cell.id) for cell in notebook.cells]
 
 
-def _by_content(notebook: Notebook, shown: Sequence[ShownCell]) -> list[Wanted]:
-    old = [(cell.kind, cell.source) for cell in notebook.cells]
-    new = [(cell.kind, cell.source) for cell in shown]
+def aligned(old: Sequence[ShownCell], new: Sequence[ShownCell]) -> list[Wanted]:
+    """The new cells, each with the old one that it is, if it is one. None is two."""
+    origins = _in_order(old, new)
+    taken = {at for at in origins if at is not None}
+    by_id = {cell.id: at for at, cell in enumerate(old) if cell.id and at not in taken}
     wanted: list[Wanted] = []
-    for tag, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        for offset, cell in enumerate(shown[first:last]):
-            at = start + offset
-            is_one = tag in ("equal", "replace") and at < end
-            wanted.append(Wanted(cell.kind, cell.source, at if is_one else None))
+    for cell, at in zip(new, origins, strict=True):
+        origin = at if at is not None else by_id.pop(cell.id, None)  # it moved
+        wanted.append(Wanted(cell.kind, cell.source, origin, cell.id if origin is None else ""))
     return wanted
+
+
+def _in_order(old: Sequence[ShownCell], new: Sequence[ShownCell]) -> list[int | None]:
+    shared = {cell.id for cell in old if cell.id} & {cell.id for cell in new if cell.id}
+
+    def key(cell: ShownCell) -> tuple[str, ...]:
+        return (cell.id,) if cell.id in shared else (cell.kind, cell.source)
+
+    found: list[int | None] = [None] * len(new)
+    matcher = SequenceMatcher(None, [key(cell) for cell in old], [key(cell) for cell in new], autojunk=False)
+    for tag, start, end, first, last in matcher.get_opcodes():
+        if tag not in ("equal", "replace"):
+            continue
+        for at, place in zip(range(start, end), range(first, last), strict=False):
+            # Where neither is known by an id, what stands in the same place is the same cell with another text.
+            if tag == "equal" or (
+                (not old[at].id or not new[place].id) and not {old[at].id, new[place].id} & shared
+            ):
+                found[place] = at
+    return found

@@ -18,11 +18,15 @@ _OF_CODE_ONLY = ("execution_count", "outputs")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A cell as it is to be. `origin` is the place (from 0) of the cell that it is made of, None for a new one."""
+    """A cell as it is to be. `origin` is the place (from 0) of the cell that it is made of, None for a new one.
+
+    `id` is that of a new one, "" to have one made.
+    """
 
     kind: Kind
     source: str
     origin: int | None = None
+    id: str = ""
 
 
 def wanted_of(notebook: Notebook) -> list[Wanted]:
@@ -106,7 +110,7 @@ def _new_cell(notebook: Notebook, wanted: Wanted, at: int) -> dict[str, Any]:
     if wanted.kind == "code":
         cell["execution_count"] = None
     if notebook.has_ids:
-        cell["id"] = _new_id(notebook, wanted, at)
+        cell["id"] = wanted.id or _new_id(notebook, wanted, at)
     cell["metadata"] = {}
     if wanted.kind == "code":
         cell["outputs"] = []

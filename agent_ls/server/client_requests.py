@@ -89,6 +89,15 @@ class ClientRequests:
             await self._ask("save", {"documents": named})
 
     @property
+    def edits_notebooks(self) -> bool:
+        return self._client.notebooks and bool(self._session_id())
+
+    async def edit_notebook(self, params: dict[str, Any]) -> str:
+        """As CellEditor.edit_notebook."""
+        answer = await self._asked("editNotebook", params)
+        return "the editor did not answer in time" if answer is None else answer.error or ""
+
+    @property
     def has_terminals(self) -> bool:
         return self._client.terminal and bool(self._session_id())
 
@@ -110,6 +119,11 @@ class ClientRequests:
 
     async def _ask(self, what: str, params: dict[str, Any]) -> dict[str, Any] | None:
         """The client's result; None when it gave an error, or nothing by the deadline, or is not there."""
+        answer = await self._asked(what, params)
+        return answer.result or {} if answer and answer.error is None else None
+
+    async def _asked(self, what: str, params: dict[str, Any]) -> _Pending | None:
+        """What it answered; None for nothing."""
         session_id = self._session_id()
         if not session_id:
             return None  # it subscribed to nothing: it does not listen
@@ -130,8 +144,7 @@ class ClientRequests:
             self._pending.pop(request_id, None)
         if pending.error is not None or not pending.answered.is_set():
             log.warning("the client did not do %s: %s", what, pending.error or "no answer in time")
-            return None
-        return pending.result or {}
+        return pending if pending.answered.is_set() else None
 
 
 def _event(session_id: str, data: dict[str, Any]) -> bytes:

@@ -29,6 +29,7 @@ from agent_ls.server.editor_view import EditorView
 from agent_ls.server.foreign_locks import held_elsewhere
 from agent_ls.server.from_lsp import maybe_path
 from agent_ls.server.jsonrpc import AgentProtocol
+from agent_ls.server.notebooks import CellEditor, OpenNotebooks
 from agent_ls.server.saving import Savable, SavePolicy, unsaved_note
 from agent_ls.server.stock.chat_text import is_chat
 from agent_ls.text import split_lines
@@ -75,7 +76,7 @@ class Watcher(Protocol):
     def on_closed(self, path: str) -> None: ...
 
 
-class ClientActions(Protocol):
+class ClientActions(CellEditor, Protocol):
     """What a rich client does for us (client_requests.py). None of these raises."""
 
     def check_time(self, paths: Sequence[str]) -> None:
@@ -137,12 +138,14 @@ class LspEditorHost:
         self._saved_early: list[str] = []
         self._save_policy: SavePolicy = "agent"
         self._asks_to_save = AskToSave(self._ask_user)
+        self.notebooks = OpenNotebooks(protocol)
         self.view = EditorView(self.open_document)
         self.diagnostics = Diagnostics(self.open_document)
 
     def attach(self, listener: DocumentListener, actions: ClientActions) -> None:
         """The ledger and the client's abilities are there; the ledger learns what is open already."""
         self._listener, self._actions = listener, actions
+        self.notebooks.attach(actions)
         for tracked in self._tracked.values():
             listener.document_opened(tracked.path, tracked.told)
 

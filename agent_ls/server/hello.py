@@ -24,7 +24,7 @@ Encoding: TypeAlias = Literal["utf-8", "utf-16", "utf-32"]
 
 _ENCODINGS: dict[str, Encoding] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
 
-GRANTED = ("events", "review", "approvals", "terminal", "save", "diagnostics")
+GRANTED = ("events", "review", "approvals", "terminal", "save", "diagnostics", "notebooks")
 """What of `experimental.agentLs` this server makes use of."""
 
 COMMAND = "agentLs/command"
@@ -79,6 +79,8 @@ class ClientAbilities:
     terminal: bool = False
     save: bool = False
     diagnostics: bool = False
+    notebooks: bool = False
+    notebook_sync: bool = False
     code_action_literals: bool = False
     code_lens: bool = False
     code_lens_refresh: bool = False
@@ -117,6 +119,7 @@ def client_abilities(params: dict[str, Any]) -> ClientAbilities:
         code_lens_refresh=_object(capabilities, "workspace", "codeLens").get("refreshSupport") is True,
         completion=_has(capabilities, "textDocument", "completion"),
         publish_diagnostics=_has(capabilities, "textDocument", "publishDiagnostics"),
+        notebook_sync=_has(capabilities, "notebookDocument", "synchronization"),
         work_done_progress=_object(capabilities, "window").get("workDoneProgress") is True,
         workspace_trusted=speaks and wanted.get("workspaceTrusted") is True,
         version_mismatch=bool(wanted) and not speaks,
@@ -130,6 +133,9 @@ def initialize_result(client: ClientAbilities) -> dict[str, Any]:
         "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
         "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
     }
+    if client.notebook_sync:
+        selector = {"notebook": {"notebookType": "jupyter-notebook", "scheme": "file"}}
+        capabilities["notebookDocumentSync"] = {"notebookSelector": [selector]}
     if client.text_document_content:
         capabilities["workspace"]["textDocumentContent"] = {"schemes": [SCHEME]}
     if client.is_rich:

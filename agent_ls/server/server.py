@@ -24,7 +24,7 @@ from pygls.lsp.server import LanguageServer
 
 from agent_ls._version import __version__
 from agent_ls.server.editor_host import LspEditorHost, Sleep
-from agent_ls.server.features import documents
+from agent_ls.server.features import documents, notebooks
 from agent_ls.server.framing import FrameParser
 from agent_ls.server.io import ThreadWriter, read_in_thread
 from agent_ls.server.jsonrpc import AgentProtocol, plain_converter
@@ -90,6 +90,7 @@ class AgentServer(LanguageServer):
         # An editor may leave us a second between `shutdown` and the end, so all begins to settle at the former.
         self.feature(lsp.SHUTDOWN)(lambda *_: self._backend_scope.cancel())
         documents.register(self, self.host)
+        notebooks.register(self, self.host.notebooks)
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         # pygls would show it to the user as a pop-up; who can do something about it reads the log.

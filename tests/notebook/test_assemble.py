@@ -7,11 +7,12 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from agent_ls.notebook.align import ShownCell, aligned
+from agent_ls.notebook.align import ShownCell, aligned, shown_cells
 from agent_ls.notebook.assemble import NEW_NOTEBOOK, Wanted, assemble, wanted_of
 from agent_ls.notebook.cells import Cell, Kind, NotebookError, parse_notebook
 from agent_ls.notebook.places import source_lines
 from agent_ls.notebook.shown import shown_notebook
+from agent_ls.notebook.splices import CellChanges, Splice, cell_changes
 
 pytestmark = pytest.mark.req("H15")
 
@@ -225,7 +226,7 @@ def test_the_editor_s_cells_are_found_in_the_file(with_id: bool) -> None:
     shown = [as_shown(cell, with_id=with_id) for cell in notebook.cells]
     typed = [replace(shown[0], source="# Other"), ShownCell("code", "new"), *shown[1:]]
 
-    wanted = aligned(notebook, typed)
+    wanted = aligned(shown_cells(notebook), typed)
 
     assert [(cell.origin, cell.source) for cell in wanted] == [
         (0, "# Other"), (None, "new"), (1, "x = 1\nprint(x)"), (2, "")
@@ -260,3 +261,73 @@ def test_any_change_gives_the_cells_that_were_wanted_and_keeps_the_rest(data: st
     ]
     assert json.loads(again.text) | {"cells": []} == document([])
     assert len({cell.id for cell in again.cells}) == len(wanted)
+
+
+def cells(told: str) -> list[ShownCell]:
+    """`a=text` is code of this text with the id a, `=text` one without."""
+    return [ShownCell("code", text, name) for name, _, text in (cell.partition("=") for cell in told.split())]
+
+
+CHANGES = [
+    ("a=1 b=2 c=3", "a=1 b=9 c=3", [(1, "9")], []),
+    ("a=1 b=2 c=3", "a=1 c=3", [], [(1, 1, "")]),
+    ("a=1 b=2", "a=1 n=5 b=2", [], [(1, 0, "n=5")]),
+    ("a=1 b=2", "a=1 b=2 n=5", [], [(2, 0, "n=5")]),
+    ("a=1 b=2", "", [], [(0, 2, "")]),
+    ("", "n=5", [], [(0, 0, "n=5")]),
+    ("a=1 b=2", "n=1 b=2", [], []),  # the same text at the same place: an editor that gives ids of its own
+    ("a=1 b=2", "n=5 b=2", [], [(0, 1, "n=5")]),
+    ("a=1 =2 b=3", "a=1 made=2 b=3", [], []),  # a cell that the user made, whose id only the file's text has
+    ("a=1 =2 b=3", "a=1 made=9 b=3", [(1, "9")], []),
+    ("=1 =2 =3", "=1 =9 =3", [(1, "9")], []),
+    ("=1 =2 =3", "=1 =3", [], [(1, 1, "")]),
+    ("a=1 b=2", "b=2 a=1", [], [(0, 1, ""), (2, 0, "a=1")]),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "texts", "splices"), CHANGES)
+def test_an_editor_is_asked_for_no_more_than_what_changes(
+    old: str, new: str, texts: list[tuple[int, str]], splices: list[tuple[int, int, str]]
+) -> None:
+    changes = cell_changes(cells(old), aligned(cells(old), cells(new)))
+
+    assert [(text.at, text.text) for text in changes.texts] == texts
+    assert changes.splices == tuple(Splice(at, count, tuple(cells(told))) for at, count, told in splices)
+    assert applied(cells(old), changes) == [cell.source for cell in cells(new)]
+
+
+def applied(shown: list[ShownCell], changes: CellChanges) -> list[str]:
+    """As an editor does it."""
+    sources = [cell.source for cell in shown]
+    for text in changes.texts:
+        assert sources[text.at] == text.was
+        sources[text.at] = text.text
+    for splice in reversed(changes.splices):
+        sources[splice.start : splice.start + splice.delete] = [cell.source for cell in splice.cells]
+    return sources
+
+
+ROWS = st.lists(st.tuples(st.sampled_from(["", "a", "b", "c"]), KIND, st.sampled_from("12")), max_size=5)
+
+
+def row_cells(rows: list[tuple[str, Kind, str]]) -> list[ShownCell]:
+    """No two with the same id."""
+    found: list[ShownCell] = []
+    for name, kind, text in rows:
+        is_taken = name in {cell.id for cell in found}
+        found.append(ShownCell(kind, text, "" if is_taken else name))
+    return found
+
+
+@given(ROWS, ROWS)
+@settings(max_examples=300, deadline=None)
+def test_whatever_changes_the_editor_has_the_wanted_cells_in_the_end(
+    before: list[tuple[str, Kind, str]], after: list[tuple[str, Kind, str]]
+) -> None:
+    old, new = row_cells(before), row_cells(after)
+
+    wanted = aligned(old, new)
+
+    assert applied(old, cell_changes(old, wanted)) == [cell.source for cell in new]
+    origins = [cell.origin for cell in wanted if cell.origin is not None]
+    assert len(origins) == len(set(origins))

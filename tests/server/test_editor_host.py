@@ -38,6 +38,10 @@ class NoActions:
     async def save(self, documents: object) -> None: ...
 
     has_terminals = False
+    edits_notebooks = False
+
+    async def edit_notebook(self, params: object) -> str:
+        return ""
 
     async def open_terminal(self, terminal: object) -> bool:
         return False

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio.lowlevel
 
 from agent_ls.environments.base import Attribution
-from agent_ls.environments.editor_host import LineEdit, OpenDocument
+from agent_ls.environments.editor_host import LineEdit, NotebookHost, OpenDocument
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
 from agent_ls.text import split_lines
 
@@ -33,6 +33,7 @@ class FakeEditorHost:
     def __init__(self, texts: Mapping[str, str] | None = None, *, on_disk: bool = False) -> None:
         self._documents = {path: OpenDocument(path, 1, text) for path, text in (texts or {}).items()}
         self._on_disk = on_disk
+        self.notebooks: NotebookHost | None = None
         self.typing: dict[str, list[Callable[[str], str]]] = {}
         self.refusals: dict[str, str] = {}
         self.blocks: dict[str, str] = {}

@@ -1,6 +1,7 @@
 // What the server asks of this window by a `client_request` event, and the one answer that each gets.
 import * as vscode from "vscode";
 import type { Client } from "./client";
+import { editNotebook } from "./context/notebooks";
 import type { ClientRequest } from "./events";
 import { type Log, inBackground } from "./logger";
 import { type AgentEvent, problemOf } from "./protocol";
@@ -45,6 +46,7 @@ function answererOf(what: string, terminals: HostTerminals): Answerer | undefine
   switch (what) {
     case "save": return save;
     case "checkTime": return checkTime;
+    case "editNotebook": return editNotebook;
     case "terminalOpen": return (params) => terminals.open(params as Parameters<HostTerminals["open"]>[0]);
     case "terminalRuns": return (params) => terminals.runs(params as Parameters<HostTerminals["runs"]>[0]);
     default: return undefined;

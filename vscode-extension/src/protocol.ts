@@ -15,6 +15,7 @@ export const ABILITIES = {
   terminal: true,
   save: true,
   diagnostics: true,
+  notebooks: true,
 } as const;
 
 export type Mode = "plan" | "ask" | "edits" | "full";

@@ -1,0 +1,140 @@
+"""An environment with an editor's notebooks in front: they are read and changed by cell there, the rest by `inner`.
+
+To who reads it, an open notebook is the file with the editor's cells in place of its own. What is written to it becomes
+changes of cells; a notebook is never written on disk while an editor has it open.
+"""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Sequence
+
+import anyio
+
+from agent_ls.environments.base import (
+    READ_LIMIT_BYTES,
+    Attribution,
+    ExecutionEnvironment,
+    FileState,
+    FileWrite,
+)
+from agent_ls.environments.editor_host import NotebookHost, OpenNotebook
+from agent_ls.environments.errors import (
+    CommitError,
+    EditRefusedError,
+    EnvError,
+    FileTooLargeError,
+    PathNotFoundError,
+    StaleFileError,
+)
+from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
+from agent_ls.notebook.align import ShownCell, aligned, shown_cells
+from agent_ls.notebook.assemble import NEW_NOTEBOOK, assemble
+from agent_ls.notebook.cells import NotebookError, is_notebook, parse_notebook
+from agent_ls.text import DecodedText, decode, encode
+
+
+class NotebookEnvironment(ForwardingEnvironment):
+    def __init__(self, inner: ExecutionEnvironment, host: NotebookHost) -> None:
+        super().__init__(inner)
+        self._host = host
+
+    async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
+        notebook = self._open(path)
+        if notebook is None:
+            return await self.inner.read_bytes(path, max_bytes)
+        data = await self._as_shown(notebook)
+        if len(data) > max_bytes:
+            raise FileTooLargeError(path, len(data), max_bytes)
+        return data
+
+    async def file_exists(self, path: str) -> bool:
+        return self._open(path) is not None or await self.inner.file_exists(path)
+
+    async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
+        opened = {at: notebook for at, write in enumerate(writes) if (notebook := self._open(write.path))}
+        if not opened:
+            return await self.inner.commit(writes, attribution)
+        for at, notebook in opened.items():
+            await self._demand_fit(notebook, writes[at])
+        # As for documents: from here on it is done, or taken back.
+        with anyio.CancelScope(shield=True):
+            states = await self._carried_out(writes, opened, attribution)
+        return states
+
+    async def _carried_out(
+        self, writes: Sequence[FileWrite], opened: dict[int, OpenNotebook], attribution: Attribution
+    ) -> Sequence[FileState]:
+        states: dict[int, FileState] = {}
+        rest = {at: write for at, write in enumerate(writes) if at not in opened}
+        try:
+            for at in opened:
+                states[at] = await self._land(writes[at])
+            written = await self.inner.commit(list(rest.values()), attribution) if rest else ()
+        except EnvError as error:
+            await self._take_back(list(states.values()), error)
+            raise
+        states |= dict(zip(rest, written, strict=True))
+        return [states[at] for at in range(len(writes))]
+
+    async def _demand_fit(self, notebook: OpenNotebook, write: FileWrite) -> None:
+        if write.content is None:
+            raise EditRefusedError(write.path, "it is open as a notebook in the editor; close it there first")
+        if notebook.problem:
+            raise EditRefusedError(write.path, notebook.problem)
+        if write.base != await self._as_shown(notebook):
+            raise StaleFileError(write.path, "its cells are others by now")
+        _cells_of(write)
+
+    async def _land(self, write: FileWrite) -> FileState:
+        notebook = self._open(write.path)
+        if notebook is None:
+            raise EditRefusedError(write.path, "it was closed meanwhile")
+        await self._demand_fit(notebook, write)
+        before = write.base or b""
+        changed = await self._host.change_cells(notebook, aligned(notebook.cells, _cells_of(write)))
+        return FileState(notebook.path, before, await self._as_shown(changed))
+
+    async def _take_back(self, states: Sequence[FileState], error: EnvError) -> None:
+        unrestored = []
+        for state in reversed(states):
+            try:
+                await self._land(FileWrite(state.path, state.before, state.after))
+            except EnvError:
+                unrestored.append(state.path)
+        if unrestored:
+            path = getattr(error, "path", "") or unrestored[0]
+            raise CommitError(path, str(error).removesuffix("."), tuple(unrestored)) from error
+
+    async def _as_shown(self, notebook: OpenNotebook) -> bytes:
+        """The file with the editor's cells. What cannot be read as a notebook is what is on disk."""
+        try:
+            data = await self.inner.read_bytes(notebook.path)
+        except PathNotFoundError:
+            data = NEW_NOTEBOOK.encode()
+        decoded = decode(data)
+        try:
+            of_file = parse_notebook(decoded.text)
+        except NotebookError:
+            return data
+        if notebook.problem:
+            return data
+        text = assemble(of_file, aligned(shown_cells(of_file), notebook.cells))
+        return encode(DecodedText(text, decoded.encoding, decoded.bom))
+
+    def _open(self, path: str) -> OpenNotebook | None:
+        if "\0" in path or not is_notebook(path):
+            return None
+        return self._host.open_notebook(os.path.normpath(os.path.join(self.working_directory(), path)))
+
+
+def _cells_of(write: FileWrite) -> list[ShownCell]:
+    """
+    Raises:
+        EditRefusedError: what is to be written is no notebook.
+    """
+    try:
+        return shown_cells(parse_notebook(decode(write.content or b"").text))
+    except NotebookError as error:
+        reason = f"it is open as a notebook in the editor, and what is to be written {error}"
+        raise EditRefusedError(write.path, reason) from None

@@ -1,0 +1,24 @@
+"""Synchronisation of notebooks: pygls keeps their cells (documents.py), what is open is noted (notebooks.py)."""
+
+from __future__ import annotations
+
+from lsprotocol import types as lsp
+from pygls.lsp.server import LanguageServer
+
+from agent_ls.server.notebooks import OpenNotebooks
+
+
+def register(server: LanguageServer, notebooks: OpenNotebooks) -> None:
+    """All handlers are plain functions: they run when their message is handled, so in the order of messages."""
+
+    @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_OPEN)
+    def did_open(params: lsp.DidOpenNotebookDocumentParams) -> None:
+        notebooks.opened(params.notebook_document.uri)
+
+    @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    def did_change(params: lsp.DidChangeNotebookDocumentParams) -> None:
+        notebooks.changed()
+
+    @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_CLOSE)
+    def did_close(params: lsp.DidCloseNotebookDocumentParams) -> None:
+        notebooks.closed(params.notebook_document.uri)

@@ -1,0 +1,226 @@
+"""Notebooks that an editor has open: read with its cells, changed by cell there, never written behind it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+
+from agent_ls.environments.base import Attribution, FileWrite
+from agent_ls.environments.editor_host import OpenNotebook
+from agent_ls.environments.errors import EditRefusedError, StaleFileError
+from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.environments.notebooks import NotebookEnvironment
+from agent_ls.notebook.align import ShownCell
+from agent_ls.notebook.assemble import Wanted
+from agent_ls.tools.base import ToolError
+from agent_ls.tools.edit_notebook import EDIT_NOTEBOOK
+from agent_ls.tools.read_file import READ_FILE
+from agent_ls.tools.write_file import WRITE_FILE
+from tests.support.tool_calls import ToolCalls
+
+pytestmark = pytest.mark.req("H15")
+
+PATH = "/project/a.ipynb"
+OUTPUT = {"name": "stdout", "output_type": "stream", "text": ["1\n"]}
+CELLS = [
+    {"cell_type": "markdown", "id": "intro", "metadata": {}, "source": ["# Title"]},
+    {
+        "cell_type": "code", "execution_count": 1, "id": "calc", "metadata": {"tags": ["t"]}, "outputs": [OUTPUT],
+        "source": ["print(1)"],
+    },
+]  # fmt: skip
+TEXT = json.dumps({"cells": CELLS, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
+SHOWN = (ShownCell("markdown", "# Title", "intro"), ShownCell("code", "print(1)", "calc"))
+CALL = Attribution("s", "t", "c")
+
+
+class FakeNotebookHost:
+    """An honest editor; `meanwhile` is what its user does before a change is made."""
+
+    def __init__(self, cells: tuple[ShownCell, ...] = SHOWN) -> None:
+        self.shown: OpenNotebook | None = OpenNotebook(PATH, 1, cells)
+        self.asked: list[Sequence[Wanted]] = []
+        self.meanwhile: Callable[[], None] = lambda: None
+        self.refusal = ""
+
+    def cells(self) -> list[ShownCell]:
+        assert self.shown
+        return list(self.shown.cells)
+
+    def type(self, at: int, source: str) -> None:
+        cells = self.cells()
+        cells[at] = replace(cells[at], source=source)
+        assert self.shown
+        self.shown = replace(self.shown, cells=tuple(cells), version=self.shown.version + 1)
+
+    def open_notebook(self, path: str) -> OpenNotebook | None:
+        return self.shown if path == PATH else None
+
+    async def change_cells(self, notebook: OpenNotebook, wanted: Sequence[Wanted]) -> OpenNotebook:
+        self.meanwhile()
+        if self.refusal:
+            raise EditRefusedError(notebook.path, self.refusal)
+        if notebook != self.shown:
+            raise StaleFileError(notebook.path)
+        self.asked.append(wanted)
+        cells = tuple(
+            ShownCell(
+                cell.kind, cell.source, cell.id if cell.origin is None else notebook.cells[cell.origin].id
+            )
+            for cell in wanted
+        )
+        self.shown = OpenNotebook(PATH, notebook.version + 1, cells)
+        return self.shown
+
+
+@pytest.fixture
+def disk() -> MemoryEnvironment:
+    return MemoryEnvironment({"a.ipynb": TEXT})
+
+
+@pytest.fixture
+def host() -> FakeNotebookHost:
+    return FakeNotebookHost()
+
+
+@pytest.fixture
+def calls(disk: MemoryEnvironment, host: FakeNotebookHost) -> ToolCalls:
+    return ToolCalls(NotebookEnvironment(disk, host))  # type: ignore[arg-type]  # it only passes it on
+
+
+async def test_what_is_unsaved_in_a_cell_is_read_and_outputs_are_those_of_the_file(
+    calls: ToolCalls, host: FakeNotebookHost
+) -> None:
+    assert await calls.environment.read_bytes(PATH) == TEXT.encode(), "nothing was typed: the file as it is"
+    host.type(1, "print(2)")
+
+    told = (await calls.call(READ_FILE, file_path="a.ipynb")).text
+
+    assert "print(2)\n--- output of cell 2\n1" in told and "print(1)" not in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sources"),
+    [
+        ({"action": "replace", "cell": "2", "source": "print(3)"}, ["# Mine", "print(3)"]),
+        ({"action": "insert", "cell": "1", "source": "new"}, ["# Mine", "new", "print(1)"]),
+        ({"action": "delete", "cell": "calc"}, ["# Mine"]),
+        ({"action": "change_kind", "cell": "2", "kind": "raw"}, ["# Mine", "print(1)"]),
+    ],
+)
+async def test_a_cell_is_changed_in_the_editor_and_not_on_disk(
+    calls: ToolCalls,
+    host: FakeNotebookHost,
+    disk: MemoryEnvironment,
+    arguments: dict[str, str],
+    sources: list[str],
+) -> None:
+    host.type(0, "# Mine")
+    await calls.call(READ_FILE, file_path="a.ipynb")
+
+    output = await calls.call(EDIT_NOTEBOOK, file_path="a.ipynb", **arguments)
+
+    assert [cell.source for cell in host.cells()] == sources
+    assert await disk.read_bytes(PATH) == TEXT.encode()
+    (state,) = output.files
+    assert state.after == await calls.environment.read_bytes(PATH) and "meanwhile" not in output.text
+
+
+async def test_taking_a_change_back_is_a_change_of_cells_too(
+    calls: ToolCalls, host: FakeNotebookHost
+) -> None:
+    await calls.call(READ_FILE, file_path="a.ipynb")
+    output = await calls.call(EDIT_NOTEBOOK, file_path="a.ipynb", action="delete", cell="2")
+    (state,) = output.files
+
+    await calls.environment.commit([FileWrite(PATH, state.before, state.after)], CALL)
+
+    assert tuple(host.cells()) == SHOWN
+
+
+async def test_what_the_user_types_meanwhile_is_not_overwritten(
+    calls: ToolCalls, host: FakeNotebookHost
+) -> None:
+    await calls.call(READ_FILE, file_path="a.ipynb")
+    host.meanwhile = lambda: host.type(1, "typed")
+
+    with pytest.raises(StaleFileError):
+        await calls.call(EDIT_NOTEBOOK, file_path="a.ipynb", action="replace", cell="2", source="x")
+
+    assert [cell.source for cell in host.cells()] == ["# Title", "typed"]
+
+
+async def test_a_refusal_of_the_editor_is_told_and_nothing_is_written(
+    calls: ToolCalls, host: FakeNotebookHost, disk: MemoryEnvironment
+) -> None:
+    await calls.call(READ_FILE, file_path="a.ipynb")
+    host.refusal = "it is read only"
+
+    with pytest.raises(EditRefusedError, match="read only"):
+        await calls.call(EDIT_NOTEBOOK, file_path="a.ipynb", action="delete", cell="2")
+
+    assert await disk.read_bytes(PATH) == TEXT.encode() and tuple(host.cells()) == SHOWN
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"{}", "which nbformat"), (b"no json", "not valid JSON"), (None, "close it there first")],
+)
+async def test_what_is_no_notebook_and_a_deletion_are_refused_while_it_is_open(
+    calls: ToolCalls, disk: MemoryEnvironment, content: bytes | None, words: str
+) -> None:
+    with pytest.raises(EditRefusedError, match=words):
+        await calls.environment.commit([FileWrite(PATH, content, TEXT.encode())], CALL)
+
+    assert await disk.read_bytes(PATH) == TEXT.encode()
+
+
+async def test_text_tools_leave_an_open_notebook_alone(calls: ToolCalls, host: FakeNotebookHost) -> None:
+    await calls.call(READ_FILE, file_path="a.ipynb")
+
+    with pytest.raises(ToolError, match="edit_notebook"):
+        await calls.call(WRITE_FILE, file_path="a.ipynb", content=TEXT)
+
+    assert host.asked == []
+
+
+async def test_cells_that_are_not_known_are_not_written(
+    calls: ToolCalls, host: FakeNotebookHost, disk: MemoryEnvironment
+) -> None:
+    assert host.shown
+    host.shown = replace(host.shown, cells=(), problem="the editor did not tell all")
+
+    with pytest.raises(EditRefusedError, match="did not tell all"):
+        await calls.environment.commit([FileWrite(PATH, TEXT.encode(), TEXT.encode())], CALL)
+
+    assert await disk.read_bytes(PATH) == TEXT.encode()
+
+
+async def test_with_other_files_all_is_done_or_taken_back(
+    calls: ToolCalls, host: FakeNotebookHost, disk: MemoryEnvironment
+) -> None:
+    writes = [
+        FileWrite(PATH, TEXT.replace("# Title", "# T").encode(), TEXT.encode()),
+        FileWrite("/project/b.txt", b"b", b"what it never was"),
+    ]
+    with pytest.raises(StaleFileError):
+        await calls.environment.commit(writes, CALL)
+    assert tuple(host.cells()) == SHOWN and len(host.asked) == 2
+
+    await calls.environment.commit([writes[0], FileWrite("/project/b.txt", b"b", None)], CALL)
+
+    assert host.cells()[0].source == "# T" and await disk.read_bytes("/project/b.txt") == b"b"
+
+
+async def test_a_notebook_that_is_open_nowhere_is_changed_on_disk(
+    calls: ToolCalls, host: FakeNotebookHost, disk: MemoryEnvironment
+) -> None:
+    host.shown = None
+    await calls.call(READ_FILE, file_path="a.ipynb")
+
+    await calls.call(EDIT_NOTEBOOK, file_path="a.ipynb", action="replace", cell="1", source="# New")
+
+    assert await disk.read_bytes(PATH) == TEXT.replace("# Title", "# New").encode()

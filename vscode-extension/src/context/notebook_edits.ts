@@ -1,0 +1,61 @@
+// What the server wants of a notebook, checked against the cells that are there. Pure.
+
+export interface CellText {
+  readonly index: number;
+  readonly was: string;
+  readonly text: string;
+}
+
+export interface NewCell {
+  readonly kind: "code" | "markdown" | "raw";
+  readonly language: string;
+  readonly text: string;
+  /** As the file is to have it. */
+  readonly id?: string;
+}
+
+/** The cells from `start` on that hold `was` give way to `cells`. */
+export interface Splice {
+  readonly start: number;
+  readonly was: readonly string[];
+  readonly cells: readonly NewCell[];
+}
+
+export interface NotebookChange {
+  readonly uri: string;
+  readonly cellCount: number;
+  readonly texts: readonly CellText[];
+  readonly splices: readonly Splice[];
+}
+
+const withLf = (text: string) => text.replace(/\r\n/g, "\n");
+
+/** Whether the notebook is still what the change was made for: outputs may have come, no text may have changed. */
+export function fits(cells: readonly string[], { cellCount, texts, splices }: NotebookChange): boolean {
+  const holds = (at: number, text: string) => cells[at] !== undefined && withLf(cells[at]) === text;
+  return cells.length === cellCount
+    && texts.every(({ index, was }) => holds(index, was))
+    && splices.every(({ start, was }) => was.every((text, i) => holds(start + i, text)));
+}
+
+export interface Replacement {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+const isHigh = (text: string, at: number) => /[\ud800-\udbff]/.test(text.charAt(at));
+const isLow = (text: string, at: number) => /[\udc00-\udfff]/.test(text.charAt(at));
+
+/** The part of a text that changes: what stands around it keeps its marks, and the cursor its place. */
+export function changedPart(old: string, wanted: string): Replacement {
+  const text = old.includes("\r\n") ? withLf(wanted).replace(/\n/g, "\r\n") : wanted;
+  const most = Math.min(old.length, text.length);
+  let start = 0;
+  while (start < most && old[start] === text[start]) start += 1;
+  if (start > 0 && isHigh(old, start - 1)) start -= 1;
+  let tail = 0;
+  while (tail < most - start && old[old.length - 1 - tail] === text[text.length - 1 - tail]) tail += 1;
+  if (tail > 0 && isLow(old, old.length - tail)) tail -= 1;
+  return { start, end: old.length - tail, text: text.slice(start, text.length - tail) };
+}

@@ -1,0 +1,34 @@
+// Changes cells of a notebook that is open in this window, as one edit of the user's undo history.
+import * as vscode from "vscode";
+import { type NewCell, type NotebookChange, changedPart, fits } from "./notebook_edits";
+
+function cellData({ kind, language, text, id }: NewCell): vscode.NotebookCellData {
+  const shown = kind === "markdown" ? vscode.NotebookCellKind.Markup : vscode.NotebookCellKind.Code;
+  const data = new vscode.NotebookCellData(shown, text, language);
+  if (id !== undefined) data.metadata = { id };
+  return data;
+}
+
+function editOf(notebook: vscode.NotebookDocument, { texts, splices }: NotebookChange): vscode.WorkspaceEdit {
+  const edit = new vscode.WorkspaceEdit();
+  for (const { index, text } of texts) {
+    const { document } = notebook.cellAt(index);
+    const part = changedPart(document.getText(), text);
+    edit.replace(document.uri, new vscode.Range(document.positionAt(part.start), document.positionAt(part.end)), part.text);
+  }
+  const cells = splices.map(({ start, was, cells: added }) =>
+    vscode.NotebookEdit.replaceCells(new vscode.NotebookRange(start, start + was.length), added.map(cellData)));
+  if (cells.length > 0) edit.set(notebook.uri, cells);
+  return edit;
+}
+
+/** The answer to `editNotebook`. What becomes of it, the server sees by itself: the notebook is synced. */
+export async function editNotebook(params: unknown): Promise<object> {
+  const change = params as NotebookChange;
+  const uri = vscode.Uri.parse(change.uri).toString();
+  const notebook = vscode.workspace.notebookDocuments.find((each) => each.uri.toString() === uri);
+  if (!notebook) throw new Error("the notebook is not open in this window");
+  if (!fits(notebook.getCells().map(({ document }) => document.getText()), change)) throw new Error("the notebook was changed meanwhile");
+  if (!(await vscode.workspace.applyEdit(editOf(notebook, change)))) throw new Error("the editor did not change the notebook");
+  return {};
+}
