@@ -19,7 +19,14 @@ pytestmark = pytest.mark.req("H15", "H4")
 
 CELLS = [
     {"cell_type": "markdown", "id": "intro", "metadata": {}, "source": ["# Title"]},
-    {"cell_type": "code", "execution_count": 1, "id": "calc", "metadata": {}, "outputs": [], "source": ["x = 1"]},
+    {
+        "cell_type": "code",
+        "execution_count": 1,
+        "id": "calc",
+        "metadata": {},
+        "outputs": [],
+        "source": ["x = 1"],
+    },
 ]
 TEXT = json.dumps({"cells": CELLS, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
 READ = [ToolCall("read_file", {"file_path": "a.ipynb"})]
@@ -37,7 +44,10 @@ class NotebookEditor:
         self.uri = path.as_uri()
         self.version = 1
         self.made = 0
-        self.cells = [self._cell(2 if cell["cell_type"] == "code" else 1, "".join(cell["source"]), cell["id"]) for cell in CELLS]  # type: ignore[arg-type]  # they are texts
+        self.cells = [
+            self._cell(2 if cell["cell_type"] == "code" else 1, "".join(cell["source"]), cell["id"])
+            for cell in CELLS
+        ]  # type: ignore[arg-type]  # they are texts
         self.lies = False
         self.error = ""
 
@@ -84,7 +94,10 @@ class NotebookEditor:
 
     async def _splice(self, splice: dict[str, Any]) -> None:
         start, count = splice["start"], len(splice["was"])
-        added = [self._cell(1 if c["kind"] == "markdown" else 2, c["text"], c.get("id", "")) for c in splice["cells"]]
+        added = [
+            self._cell(1 if c["kind"] == "markdown" else 2, c["text"], c.get("id", ""))
+            for c in splice["cells"]
+        ]
         gone, self.cells[start : start + count] = self.cells[start : start + count], added
         array = {"start": start, "deleteCount": count, "cells": [self._told(cell) for cell in added]}
         structure = {
@@ -141,7 +154,9 @@ async def opened(
         async with server_process(env=env) as server:
             editor = Editor(server.client)
             options = {"agentLs": {"mode": "edits"}}
-            told = await server.client.initialize(folder=project, capabilities=abilities, initializationOptions=options)
+            told = await server.client.initialize(
+                folder=project, capabilities=abilities, initializationOptions=options
+            )
             assert told["capabilities"]["notebookDocumentSync"]["notebookSelector"]
             found = NotebookEditor(editor, path)
             async with anyio.create_task_group() as group:
@@ -170,7 +185,9 @@ async def test_cells_are_read_as_they_are_synced_and_changed_by_the_client(tmp_p
         assert [cell["text"] for cell in notebook.cells] == ["new", "x = 3"]
         assert path.read_text() == TEXT, "what the editor has open is not written behind it"
         said = results(provider)
-        assert "x = 2" in said[0] and "replaced the source of cell 2" in said[1] and "deleted cell 1" in said[3]
+        assert (
+            "x = 2" in said[0] and "replaced the source of cell 2" in said[1] and "deleted cell 1" in said[3]
+        )
         changes = [e["data"] for e in notebook.editor.client.events if e["kind"] == "file_change"]
         assert [change["path"] for change in changes] == [str(path)] * 3 and changes[0]["hunks"]
 
@@ -186,13 +203,22 @@ async def test_cells_are_read_as_they_are_synced_and_changed_by_the_client(tmp_p
 @pytest.mark.parametrize("fault", ["refused", "lies", "cannot"])
 async def test_what_the_client_does_not_do_is_told_and_nothing_is_lost(tmp_path: Path, fault: str) -> None:
     script = (READ, edit(action="replace", cell="2", source="y"))
-    async with opened(tmp_path, *script, notebooks=fault != "cannot") as (notebook, session_id, path, provider):
+    async with opened(tmp_path, *script, notebooks=fault != "cannot") as (
+        notebook,
+        session_id,
+        path,
+        provider,
+    ):
         notebook.error = "it is read only" if fault == "refused" else ""
         notebook.lies = fault == "lies"
         await notebook.editor.submit(session_id, "go")
         await notebook.editor.client.event("processing_end", reason="completed")
 
-        words = {"refused": "read only", "lies": "did not show the change", "cannot": "cannot change notebooks"}
+        words = {
+            "refused": "read only",
+            "lies": "did not show the change",
+            "cannot": "cannot change notebooks",
+        }
         assert words[fault] in results(provider)[1]
         assert [cell["text"] for cell in notebook.cells] == ["# Title", "x = 1"] and path.read_text() == TEXT
 

@@ -80,6 +80,7 @@ class ClientAnswer(Params):
 
     Its data: `{requestId, clientId, what, params, deadlineMs}`. Asked are `save {documents: [{uri, version}]}`
     (each only while it has that version; result `{saved: [uri], failed: [{uri, reason}]}`),
+    `editNotebook {uri, cellCount, texts, splices}` (docs/protocol.md; result `{}`),
     `checkTime {uris}` (reload these files where they are shown; result `{}`),
     `terminalOpen {terminalId, argv, cwd, title}` (open a terminal that runs `argv` as given, without taking the focus;
     result `{}`) and `terminalRuns {terminalId, callId}` (the command of this call runs there now; result `{}`).
