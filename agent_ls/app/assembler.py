@@ -35,7 +35,7 @@ from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.editor_host import EditorHost
 from agent_ls.environments.local import LocalEnvironment
-from agent_ls.environments.local.own_terminals import chosen_terminals
+from agent_ls.environments.local.own_terminals import ChosenTerminals
 from agent_ls.environments.notebooks import NotebookEnvironment
 from agent_ls.environments.terminal_host import TerminalHost
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
@@ -75,6 +75,7 @@ class SessionChoice:
 class Assembler:
     """`start` runs a short task beside the sessions; `audience` is a session that may still be told something.
 
+    `now` are the settings as they are.
     `host` and `eyes` None: there is no editor. `environment` stands in place of this machine, `pages` of the web.
     `user_folder` holds what is the user's own, definitions of tools among it. `folders` tells what is open in the
     workspace at this moment. `notebooks` says whether a session's folder has some, None: look.
@@ -98,16 +99,16 @@ class Assembler:
     user_folder: Path
     folders: Callable[[], Sequence[str]]
     notebooks: Callable[[], bool | None]
+    now: Callable[[], Settings]
 
-    def local(self, folder: str, settings: Settings) -> ExecutionEnvironment:
+    def local(self, folder: str) -> ExecutionEnvironment:
         if self.environment:
             return self.environment
-        rules = settings.command_environment.rules()
         return LocalEnvironment(
             folder,
             environ=self.models.child_environ,
-            env_policy=rules,
-            terminals=chosen_terminals(settings.terminal, self.terminals),
+            env_policy=lambda: self.now().command_environment.rules(),
+            terminals=ChosenTerminals(lambda: self.now().terminal, self.terminals),
         )
 
     def files(self, local: ExecutionEnvironment) -> ExecutionEnvironment:
@@ -116,7 +117,7 @@ class Assembler:
         files = EditorEnvironment(local, self.host)
         return NotebookEnvironment(files, self.host.notebooks) if self.host.notebooks else files
 
-    async def cli_tools(self, folder: str, settings: Settings) -> CliTools:
+    async def cli_tools(self, folder: str) -> CliTools:
         """Those of the user for a session in this folder; a changed file holds from the next session on."""
         workspace = None if self.environment else Path(folder)
 
@@ -127,15 +128,15 @@ class Assembler:
         found = await anyio.to_thread.run_sync(load)
         told = self.notebooks()
         if told is None:
-            told = await has_notebooks(self.local(folder, settings))
+            told = await has_notebooks(self.local(folder))
         return replace(found, notebooks=told)
 
-    async def _others(self, roots: SessionRoots, settings: Settings) -> Mapping[str, ExecutionEnvironment]:
+    async def _others(self, roots: SessionRoots) -> Mapping[str, ExecutionEnvironment]:
         """The folders beside the session's own at the start of an input, as they are read."""
         await roots.settle()
         if self.environment:  # what a program's own place holds beside its folder is not known here
             return {}
-        return {folder: self.files(self.local(folder, settings)) for folder in roots.others}
+        return {folder: self.files(self.local(folder)) for folder in roots.others}
 
     def assemble(
         self,
@@ -146,7 +147,7 @@ class Assembler:
         restored: Restored | None,
     ) -> LiveSession:
         folder = header.workspace_folder
-        local = self.local(folder, settings)
+        local = self.local(folder)
         files = self.files(local)
         stored = SessionFiles(opened, header)
         bounds = PathBounds(places_of(folder))
@@ -200,11 +201,7 @@ class Assembler:
         )
         environment = ReviewedEnvironment(bounded, self.review, stored, desk.is_reviewed_first, commands)
         notices.look_for = environment.look
-        profiles = with_cli_tools(
-            self._profiles(settings, client, tape), choice.tools.tools, self.models.child_environ
-        )
-        if choice.tools.notebooks:
-            profiles = with_notebooks(profiles)
+        profiles = with_cli_tools(self._profiles(client, tape), choice.tools.tools, self.models.child_environ)
         facts = opened.stored.fold.config.get("environment") if opened.stored else None
         session = Session(
             session_id=SessionId(header.session_id),
@@ -215,14 +212,14 @@ class Assembler:
             recorder=opened.recorder,
             clock=self.clock,
             notices=notices,
-            config=_config(settings, choice.effort),
+            config=session_config(settings, choice.effort),
             restored=restored,
             secrets=self.secrets,
             prompts=SessionPrompts(
                 local,
                 files,
                 trusted=gate.settled,
-                others=partial(self._others, roots, settings),
+                others=partial(self._others, roots),
                 facts=facts_from_json(facts) if opened.stored else None,
                 keep=lambda facts: stored.remember({"environment": facts_to_json(facts)}),
             ),
@@ -246,29 +243,35 @@ class Assembler:
         )
         return live
 
-    def _profiles(
-        self, settings: Settings, client: ModelClient, tape: Tape | None
-    ) -> Callable[[str, str], ProviderProfile]:
-        """With the tools of the web that the settings allow; those of the host's own stand before them."""
-        if not (settings.web_fetch or settings.web_search):
-            return self.models.profile
-        from agent_ls.app.web.tools import with_web_tools  # seldom wanted, and with it an HTTP library
+    def _profiles(self, client: ModelClient, tape: Tape | None) -> Callable[[str, str], ProviderProfile]:
+        """With the tools of the web that the settings allow then; those of the host's own stand before them."""
+        pages: WebPages | None = None
 
-        pages = self.pages
-        if settings.web_fetch and pages is None:
-            from agent_ls.app.web.pages import HttpPages
+        def profile(provider: str, model: str) -> ProviderProfile:
+            nonlocal pages
+            settings, found = self.now(), self.models.profile(provider, model)
+            if not (settings.web_fetch or settings.web_search):
+                return found
+            from agent_ls.app.web.tools import with_web_tools  # seldom wanted, and with it an HTTP library
 
-            pages = HttpPages(self.secrets)
-        if tape and pages:
+            pages = pages or (self._pages(tape) if settings.web_fetch else None)
+            return with_web_tools(found, settings, client, pages)
+
+        return profile
+
+    def _pages(self, tape: Tape | None) -> WebPages:
+        from agent_ls.app.web.pages import HttpPages
+
+        pages: WebPages = self.pages or HttpPages(self.secrets)
+        if tape:
             from agent_ls.app.recording.tape import RecordingPages
 
             pages = RecordingPages(pages, tape)
-        return lambda provider, model: with_web_tools(
-            self.models.profile(provider, model), settings, client, pages
-        )
+        return pages
 
 
-def _config(settings: Settings, effort: str | None) -> SessionConfig:
+def session_config(settings: Settings, effort: str | None) -> SessionConfig:
+    """What the settings say of how a session runs."""
     return SessionConfig(
         max_turns=settings.max_turns,
         max_tool_rounds_per_input=settings.max_tool_rounds_per_input,

@@ -14,6 +14,7 @@ from agent_ls.app.reviewed_environment import ReviewedEnvironment
 from agent_ls.app.stored import SessionFiles
 from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
 from agent_ls.loop.budget import UseLimits
+from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.events import RecordedEvent, State, Title
 from agent_ls.loop.session import AppliesFrom, Session
 from agent_ls.loop.titles import title_of
@@ -188,6 +189,18 @@ class LiveSession:
             applies = self.session.configure(profile=profile, config=config)
         self.remember()
         return applies
+
+    def adopt(self, config: SessionConfig, *, approval_timeout_ms: int, has_other_tools: bool) -> None:
+        """The settings have changed; what was chosen for this session stays. With `has_other_tools` its profile is made
+        anew, for the next input."""
+        limits = UseLimits(**{**asdict(config.limits), **self._limits})
+        effort = self.session.config.reasoning_effort
+        now = self.session.profile
+        profile = self._profiles(now.id, now.model) if has_other_tools else None
+        self.session.configure(
+            profile=profile, config=replace(config, limits=limits, reasoning_effort=effort)
+        )
+        self.desk.desk.limit_ms = approval_timeout_ms
 
     def limit(self, changes: Mapping[str, float]) -> AppliesFrom:
         """Changes what a message and the session may use, by the names of UseLimits."""

@@ -11,12 +11,13 @@ from typing import Any
 
 from agent_ls.app.choice import Choice, remember, remembered
 from agent_ls.app.errors import BadChoiceError
-from agent_ls.app.settings import Settings
+from agent_ls.app.settings import ProviderSettings, Settings
 from agent_ls.environments.local.environ import without_secrets
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.catalog import cost_usd, default_model, known_models, model_info
 from agent_ls.llm.client import build_client, reconnect, spoken_providers
 from agent_ls.llm.credentials import KEYLESS, Credentials, key_variable
+from agent_ls.llm.endpoint import ProviderSettings as EndpointSettings
 from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.options import string_list
 from agent_ls.profiles.base import ProviderProfile
@@ -111,14 +112,29 @@ class Models:
         self._credentials = credentials
         self._own = adapters
         self._tools = tools
-        self._endpoints = {name: entry.endpoint() for name, entry in settings.providers.items()}
+        self._endpoints: dict[str, EndpointSettings] = {}
+        self._take(settings.providers)
         self._state_dir = state_dir
         self._chosen = remembered(state_dir)
         self._told: dict[tuple[str, str], int] = {}
-        self._provider_options = {name: entry.options for name, entry in settings.providers.items()}
-        self._sizes = {name: entry.context_tokens for name, entry in settings.providers.items()}
         self.client = build_client(credentials, self._endpoints, adapters)
         self.child_environ = without_secrets(os.environ, credentials.known_secrets())
+
+    def change(self, settings: Settings) -> None:
+        """Calls of a model that run end as they began; from the next one on what was changed holds."""
+        before, self.settings = self.settings.providers, settings
+        now = settings.providers
+        self._take(now)
+        for name in spoken_providers():
+            if before.get(name) != now.get(name) and name not in self._own:
+                reconnect(self.client, name, self._credentials, self._endpoints)
+
+    def _take(self, providers: Mapping[str, ProviderSettings]) -> None:
+        # In place: the client looks there for servers that need no key, once they are asked.
+        self._endpoints.clear()
+        self._endpoints |= {name: entry.endpoint() for name, entry in providers.items()}
+        self._provider_options = {name: entry.options for name, entry in providers.items()}
+        self._sizes = {name: entry.context_tokens for name, entry in providers.items()}
 
     def choose(self, provider: str | None, model: str | None) -> tuple[str, str]:
         """Never a guess between providers: what was named, else the settings', else what the user had remembered, else

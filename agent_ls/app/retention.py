@@ -1,4 +1,4 @@
-"""What is over the limits that settings give goes, once for each folder in the life of a process (R7)."""
+"""What is over the limits that settings give goes, once for each folder until the limits change (R7)."""
 
 from __future__ import annotations
 
@@ -23,8 +23,16 @@ log = logging.getLogger(__name__)
 class Retention:
     def __init__(self, layout: Layout, kept: SessionSettings) -> None:
         self._layout = layout
-        self._limits = Limits(kept.keep_days, kept.max_mebibytes * 1024 * 1024)
+        self._limits = Limits()
         self._done: set[str] = set()
+        self.change(kept)
+
+    def change(self, kept: SessionSettings) -> None:
+        """From the next session that begins or is opened on."""
+        limits = Limits(kept.keep_days, kept.max_mebibytes * 1024 * 1024)
+        if limits != self._limits:
+            self._limits = limits
+            self._done.clear()
 
     async def look_at(self, folder: str, now: str, spare: Sequence[str]) -> None:
         """`now` is ISO 8601; sessions of `spare` stay. Nothing is looked at where there are no limits."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from pydantic.alias_generators import to_camel
@@ -13,6 +13,9 @@ from pydantic.alias_generators import to_camel
 from agent_ls.environments.local.environ import EnvRules
 from agent_ls.llm.endpoint import ProviderSettings as EndpointSettings
 from agent_ls.loop.config import KEEP_MAX, KEEP_MIN, ContextConfig
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 
 class _Section(BaseModel):
@@ -167,22 +170,52 @@ _SECTIONS = (
 )
 
 
-def parse_settings(raw: Mapping[str, Any]) -> tuple[Settings, list[str]]:
-    """Settings, and a sentence for each entry that was left out because it is unknown or does not fit."""
-    entries = deepcopy(dict(raw))
+_GIVEN_CHARS = 40
+_NOT_SHOWN = ("providers", "userInstructions")
+"""Where a value may be a key, an address with one in it, or long."""
+
+_SHOWN_LEVELS = 6
+"""As deep as settings go; what is deeper is a value of a provider's own."""
+
+_AN_OBJECT = ("model_type", "dict_type")
+
+
+def parse_settings(raw: Mapping[str, Any], standing: Settings | None = None) -> tuple[Settings, list[str]]:
+    """Settings, and a sentence for each entry that was left out because it is unknown or does not fit: which, what was
+    given, what is allowed. In its place stays what `standing` has there, the last that was right; None: the default.
+    """
+    good = standing.model_dump(by_alias=True) if standing else {}
+    entries = dict(raw)
     problems: list[str] = []
+    left_out: set[_Place] = set()
     while True:
         try:
             return Settings.model_validate(entries), problems
         except ValidationError as invalid:
-            for error in invalid.errors():
-                place = ".".join(str(part) for part in error["loc"])
-                what = error["msg"].lower()
-                if error["type"] == "extra_forbidden":
-                    what = f"is not a setting{_like(str(error['loc'][-1]))}"
-                problems.append(f"agentLs.{place}: {what}; it is ignored")
-                if not _leave_out(entries, error["loc"]):
-                    return Settings(), problems
+            errors = invalid.errors(include_url=False)
+            problems += [_problem(error) for error in errors]
+            for place in dict.fromkeys(_there(entries, error["loc"]) for error in errors):
+                again = place in left_out
+                entries = _without(entries, place[:1] if again else place, None if again else good)
+                left_out.add(place)
+
+
+def _problem(error: ErrorDetails) -> str:
+    place = error["loc"]
+    shown = ".".join(map(str, place[:_SHOWN_LEVELS]))
+    if error["type"] == "extra_forbidden":
+        return f"agentLs.{shown}: is not a setting{_like(str(place[-1]))}; it is ignored"
+    message = "input should be an object" if error["type"] in _AN_OBJECT else error["msg"]
+    return f"agentLs.{shown}: {message[:1].lower()}{message[1:]}{_not_that(error)}; it is ignored"
+
+
+def _not_that(error: ErrorDetails) -> str:
+    """What was given, where that can be shown: no part of what a provider is told, and nothing long."""
+    given = error["input"]
+    if error["loc"][0] in _NOT_SHOWN or not isinstance(given, str | int | float | None):
+        return ""
+    shown = json.dumps(given, ensure_ascii=False)
+    return f", not {shown}" if len(shown) <= _GIVEN_CHARS else ""
 
 
 def _like(name: str) -> str:
@@ -190,15 +223,35 @@ def _like(name: str) -> str:
     return "".join(f" (did you mean {near}?)" for near in get_close_matches(name, known, n=1))
 
 
-def _leave_out(entries: Any, place: Sequence[int | str]) -> bool:
-    """Removes what stands there, and nothing beside it: an address must not be lost by a slip in a header."""
-    *path, last = place
-    for name in path:
-        entries = entries.get(name)
-    names = (last, _snake(str(last)))
-    return isinstance(entries, dict) and any(entries.pop(name, _NOTHING) is not _NOTHING for name in names)
+def _there(entries: Mapping[str, Any], place: Sequence[int | str]) -> _Place:
+    """The deepest entry on this way, by its name there. Of a list the whole: what is left of it might allow more."""
+    found: list[str] = []
+    inner: Any = entries
+    for name in place:
+        if not isinstance(inner, Mapping) or (key := _key(inner, str(name))) not in inner:
+            break
+        found.append(key)
+        inner = inner[key]
+    return tuple(found)
 
 
+def _without(entries: Mapping[str, Any], place: _Place, good: Any) -> dict[str, Any]:
+    """A copy in which stands there what `good` has, or nothing, and all else as it was: an address must not be lost by
+    a slip in a header."""
+    name, *deeper = place
+    kept = {key: value for key, value in entries.items() if key != name}
+    stands = good.get(to_camel(name), good.get(name, _NOTHING)) if isinstance(good, Mapping) else _NOTHING
+    if deeper:
+        return {**kept, name: _without(entries[name], tuple(deeper), stands)}
+    return kept if stands is _NOTHING else {**kept, name: stands}
+
+
+def _key(entries: Mapping[str, Any], name: str) -> str:
+    """As it is written there: settings go by two names."""
+    return next((key for key in (name, _snake(name)) if key in entries), name)
+
+
+_Place: TypeAlias = tuple[str, ...]
 _NOTHING = object()
 
 

@@ -50,6 +50,8 @@ class WorkspaceTrust:
     def __init__(self, store: TrustStore, clock: Clock, trusting: Trusting = "asked") -> None:
         self.trusting = trusting
         self.of_editor: Callable[[], Sequence[str]] = tuple
+        self.on_change: Callable[[], object] = lambda: None
+        """Called after each decision."""
         self._store = store
         self._clock = clock
         self._here: dict[str, Trust] = {}
@@ -85,6 +87,7 @@ class WorkspaceTrust:
             await anyio.to_thread.run_sync(self._keep, folder, trust)
         if trust:
             self._answer_others(path, trust, by)
+        self.on_change()
         return await anyio.to_thread.run_sync(self.standing, folder)
 
     async def ask(self, folder: str, turn_id: str, desk: ApprovalDesk) -> None:

@@ -19,7 +19,7 @@ import anyio.to_thread
 from anyio.abc import TaskGroup, TaskStatus
 
 from agent_ls.app.archive import Archive
-from agent_ls.app.assembler import Assembler, SessionChoice
+from agent_ls.app.assembler import Assembler, SessionChoice, session_config
 from agent_ls.app.clock import SystemClock
 from agent_ls.app.errors import (
     BadChoiceError,
@@ -28,6 +28,7 @@ from agent_ls.app.errors import (
     SessionHasHunksError,
     UnknownSessionError,
 )
+from agent_ls.app.held_settings import held_back
 from agent_ls.app.ledgers import find, gather, stand_found
 from agent_ls.app.live_session import LiveSession, SessionSummary
 from agent_ls.app.logs import set_level
@@ -102,13 +103,14 @@ class Workbench:
         pages: WebPages | None = None,
     ) -> None:
         self.settings = settings
+        self.on_settings: Callable[[Settings], object] = lambda settings: None
+        """Told of each change, for who uses some of them himself."""
         self.folders: Callable[[], Sequence[str]] = tuple
         """Those of the workspace that are open now: a session works in its own, and in the others (H1)."""
         self.notebooks: bool | None = None
         """Whether folders of sessions have some; None: looked for as each is opened."""
         self._clock = SystemClock()
-        pause = partial(self._clock.sleep, settings.walkthrough_pause_ms / 1000)
-        own = {WALKTHROUGH: WalkthroughAdapter(pause), **(adapters or {})}
+        own = {WALKTHROUGH: WalkthroughAdapter(self._pause), **(adapters or {})}
         chosen = state_dir or (Path(folder) if (folder := os.environ.get(STATE_VARIABLE)) else None)
         self.models = Models(settings, credentials, own, chosen, tools, profile_options)
         self.mentions = Mentions(self._run_beside, self._clock)
@@ -140,6 +142,7 @@ class Workbench:
             user_folder=self._store.layout.root,
             folders=lambda: self.folders(),
             notebooks=lambda: self.notebooks,
+            now=lambda: self.settings,
         )
         self._opening = anyio.Lock()
         self._host = editor_host
@@ -153,15 +156,30 @@ class Workbench:
     def tells_user(self) -> bool:
         return self.settings.notify != "off"
 
-    def change_settings(self, options: Mapping[str, Any]) -> Sequence[str]:
-        """For the sessions that are made or opened from now on; says what is wrong with them, or holds only later."""
-        settings, problems = parse_settings(options)
-        if settings.providers != self.settings.providers:
-            problems.append("agentLs.providers: what was changed there holds from the next start on")
-        self.settings = self.models.settings = settings.model_copy(
-            update={"providers": self.settings.providers}
-        )
+    def change_settings(self, options: Mapping[str, Any], *, is_trusted: bool = True) -> Sequence[str]:
+        """For running sessions too, as far as they have not chosen otherwise (docs/configuration.md says from when).
+
+        What is wrong, or has to wait until the workspace is trusted, is said, a sentence each; there holds what held
+        before.
+        """
+        before = self.settings
+        settings, problems = parse_settings(options, before)
+        if not is_trusted:
+            settings, waiting = held_back(before, settings)
+            problems += waiting
+        self.settings = settings
+        self.models.change(settings)
+        self._retention.change(settings.sessions)
         set_level(settings.log_level)
+        self.on_settings(settings)
+        for live in self._live.values():
+            live.adopt(
+                session_config(settings, None),
+                approval_timeout_ms=settings.approval_timeout_ms,
+                has_other_tools=_of_profile(before) != _of_profile(settings),
+            )
+        if settings.sandbox != before.sandbox and self._live:
+            problems.append("agentLs.sandbox: sessions that are open keep theirs until they are closed")
         return problems
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
@@ -222,7 +240,7 @@ class Workbench:
             effort if effort is not None else settings.effort,
             mode or settings.mode,
             review or settings.review,
-            await self._assembler.cli_tools(folder, settings),
+            await self._assembler.cli_tools(folder),
         )
         with _closed_on_failure(opened):
             with store_errors(session_id):
@@ -321,9 +339,9 @@ class Workbench:
         for problem in stored.problems:
             log.warning("session %s: %s", session_id, problem)
         settings = self.settings
-        files = self._assembler.files(self._assembler.local(stored.header.workspace_folder, settings))
+        files = self._assembler.files(self._assembler.local(stored.header.workspace_folder))
         evidence = await gather(opened, stored, files)
-        tools = await self._assembler.cli_tools(stored.header.workspace_folder, settings)
+        tools = await self._assembler.cli_tools(stored.header.workspace_folder)
         # No await from here on: nobody changes a ledger, or says a word to the session, before it is whole.
         found = find(self.review, stored, evidence)
         known = stored.fold.config
@@ -515,6 +533,9 @@ class Workbench:
             with store_errors(session_id):
                 await anyio.to_thread.run_sync(self._store.delete, session_id)
 
+    async def _pause(self) -> None:
+        await self._clock.sleep(self.settings.walkthrough_pause_ms / 1000)
+
     def _log_failed(self, session_id: str, error: OSError) -> None:
         log.error("the log of session %s cannot be written: %s", session_id, error)
         words = (
@@ -537,6 +558,12 @@ def _closed_on_failure(opened: OpenSession) -> Iterator[None]:
     except BaseException:
         opened.close()
         raise
+
+
+def _of_profile(settings: Settings) -> tuple[object, ...]:
+    """What decides about the tools of a model, and how it is spoken to."""
+    names = (settings.native_tool_names, settings.think_tool, settings.submit_tool)
+    return (*names, settings.web_fetch, settings.web_search, settings.providers)
 
 
 def _place(stored: StoredSummary) -> tuple[str, str]:

@@ -31,6 +31,7 @@ COMMANDS = (
     "tools",
     "apply-patch",
     "protocol",
+    "config",
     "doctor",
     "replay",
     "export",
@@ -68,6 +69,7 @@ _HELP = {
     "export": "a recording made fit to be shown to others",
     "apply-patch": "apply a v4a patch to the files below this folder, all or nothing",
     "doctor": "what is there and what is missing: keys, providers, programs, folders",
+    "config": "the settings of an editor's section agentLs, for programs",
     "protocol": "the messages between editors and agent-ls, for programs",
 }
 

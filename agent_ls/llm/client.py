@@ -129,7 +129,7 @@ def build_client(
     `extra` adds ready adapters (the walkthrough), which never become the default by themselves. `default` "" is the
     first provider with a key. Opens no connection.
     """
-    told = settings or {}
+    told = {} if settings is None else settings  # the caller's own: what changes in it holds
 
     def adapter(name: str) -> ProviderAdapter:
         return _http_adapter(name, credentials, told.get(name, ProviderSettings()))

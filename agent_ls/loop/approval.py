@@ -143,7 +143,8 @@ class ApprovalDesk:
         limit_ms: int = 0,
     ) -> None:
         self._clock = clock
-        self._limit_ms = limit_ms
+        self.limit_ms = limit_ms
+        """Holds for what is asked from then on."""
         self._emit = emit
         self._is_stopped = is_stopped
         self._requests: dict[str, _Request] = {}
@@ -180,17 +181,17 @@ class ApprovalDesk:
         return Allowed(asked=True, command=resolved.command, by=resolved.decided_by)
 
     async def _answered(self, request: _Request) -> None:
-        if not self._clock or not self._limit_ms:
+        if not self._clock or not self.limit_ms:
             await request.is_answered.wait()
             return
         async with anyio.create_task_group() as group:
-            group.start_soon(self._give_up, request, self._clock)
+            group.start_soon(self._give_up, request, self._clock, self.limit_ms)
             await request.is_answered.wait()
             group.cancel_scope.cancel()
 
-    async def _give_up(self, request: _Request, clock: Clock) -> None:
-        await clock.sleep(self._limit_ms / 1000)
-        words = f"Nobody answered within {self._limit_ms / 1000:g} s, which is a no. It was not run."
+    async def _give_up(self, request: _Request, clock: Clock, limit_ms: int) -> None:
+        await clock.sleep(limit_ms / 1000)
+        words = f"Nobody answered within {limit_ms / 1000:g} s, which is a no. It was not run."
         if not request.resolved:
             self._settle(request, Answer("deny", reason=words, decided_by="timeout"))
 

@@ -30,7 +30,7 @@ from agent_ls.server.features import (
     sessions,
     terminals,
 )
-from agent_ls.server.features.configuration import settings_changed
+from agent_ls.server.features.configuration import Configuration, section_of
 from agent_ls.server.from_lsp import maybe_path
 from agent_ls.server.rpc import Route, Router
 from agent_ls.server.seams import Bench
@@ -61,10 +61,8 @@ ROUTES: tuple[Route, ...] = (
 
 def assemble(server: AgentServer, start: Start, open_bench: OpenBench) -> tuple[Bench, Router]:
     protocol, host = server.protocol, server.host
-    options = protocol.options.get("agentLs") if isinstance(protocol.options, dict) else None
-    settings = options if isinstance(options, dict) else {}
-    # The token is no setting: it was looked at before all else (listen.py).
-    bench, problems = open_bench(host, {name: settings[name] for name in settings if name != "token"})
+    settings = section_of(protocol.options) or {}
+    bench, problems = open_bench(host, settings)
     client_id = new_id("c")
     protocol.clean = lambda message: without(message, bench.secrets())
     senders = EventSenders(send=protocol.send_event, drain=server.writer.drain, start=start)
@@ -83,9 +81,6 @@ def assemble(server: AgentServer, start: Start, open_bench: OpenBench) -> tuple[
         bench.trust.of_editor = partial(_folders, server)
     shown_texts = ShownTexts(protocol.send_request, can_refresh=protocol.client.text_document_content)
     bench.review.watch_texts(shown_texts.changed)
-    context = Context(
-        bench, host, protocol.client, client_id, partial(_folders, server), senders, requests, shown_texts
-    )
 
     def tell(problems: Sequence[str]) -> None:
         for problem in problems:
@@ -93,8 +88,30 @@ def assemble(server: AgentServer, start: Start, open_bench: OpenBench) -> tuple[
             protocol.notify(lsp.WINDOW_SHOW_MESSAGE, message)
 
     tell((*problems, *_mismatch(server)))
+    configuration = Configuration(
+        bench,
+        protocol.client,
+        first=settings,
+        told=problems,
+        tell=tell,
+        folders=partial(_folders, server),
+        ask=protocol.send_request_async,
+        start=start,
+    )
+    context = Context(
+        bench,
+        host,
+        protocol.client,
+        client_id,
+        partial(_folders, server),
+        senders,
+        requests,
+        shown_texts,
+        configuration.settled,
+    )
     standard: dict[str, Callable[[Any], Awaitable[Any]]] = {
-        lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: partial(settings_changed, bench, tell)
+        lsp.INITIALIZED: configuration.initialized,
+        lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration.changed,
     }
     if not protocol.client.is_rich:
         face = StockFace(context, protocol, start)

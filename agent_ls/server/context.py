@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from os.path import isabs, normpath
 
@@ -25,7 +25,9 @@ from agent_ls.server.shown_texts import ShownTexts
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """`client_id` names the connection; `folders` are those that the editor has open now."""
+    """`client_id` names the connection; `folders` are those that the editor has open now.
+
+    `settled` returns once the editor was heard about its settings; what makes a session waits for it."""
 
     bench: Bench
     host: LspEditorHost
@@ -35,6 +37,7 @@ class Context:
     senders: EventSenders
     requests: ClientRequests
     shown_texts: ShownTexts
+    settled: Callable[[], Awaitable[None]]
 
     def live(self, session_id: str) -> Live:
         """

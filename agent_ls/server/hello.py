@@ -62,6 +62,7 @@ class ClientAbilities:
     `code_action_literals` to `work_done_progress` are what the stock face asks for.
     `workspace_trusted`: the user has said in the editor that he trusts the workspace. It is believed because only a
     plugin writes these capabilities, never a file of the workspace.
+    `configuration`: it can be asked for settings; `configuration_registration`: it tells of changes once told to.
     `version_mismatch`: it speaks `agent/*`, but not our version, and so is treated as stock.
     """
 
@@ -88,6 +89,8 @@ class ClientAbilities:
     publish_diagnostics: bool = False
     work_done_progress: bool = False
     workspace_trusted: bool = False
+    configuration: bool = False
+    configuration_registration: bool = False
     version_mismatch: bool = False
 
     @property
@@ -121,6 +124,8 @@ def client_abilities(params: dict[str, Any]) -> ClientAbilities:
         publish_diagnostics=_has(capabilities, "textDocument", "publishDiagnostics"),
         notebook_sync=_has(capabilities, "notebookDocument", "synchronization"),
         work_done_progress=_object(capabilities, "window").get("workDoneProgress") is True,
+        configuration=_object(capabilities, "workspace").get("configuration") is True,
+        configuration_registration=_registers(capabilities, "workspace", "didChangeConfiguration"),
         workspace_trusted=speaks and wanted.get("workspaceTrusted") is True,
         version_mismatch=bool(wanted) and not speaks,
         **granted,
@@ -162,6 +167,10 @@ def _stock(client: ClientAbilities) -> dict[str, Any]:
 def _has(value: dict[str, Any], *path: str) -> bool:
     *above, last = path
     return isinstance(_object(value, *above).get(last), dict)
+
+
+def _registers(value: dict[str, Any], *path: str) -> bool:
+    return _object(value, *path).get("dynamicRegistration") is True
 
 
 def _encoding(offered: object) -> Encoding:

@@ -43,6 +43,7 @@ OURS = frozenset(
     {
         CONTENT,
         COMMAND,
+        lsp.INITIALIZED,
         lsp.TEXT_DOCUMENT_CODE_ACTION,
         lsp.TEXT_DOCUMENT_CODE_LENS,
         lsp.TEXT_DOCUMENT_COMPLETION,
@@ -178,6 +179,10 @@ class AgentProtocol(LanguageServerProtocol):
     def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]  # no cache: see below
         # As plain JSON: the first structuring of all client capabilities costs tens of milliseconds.
         return None if method == lsp.INITIALIZE or method in OURS else super().get_message_type(method)
+
+    def get_result_type(self, method: str) -> type[Any] | None:  # type: ignore[override]  # no cache, as above
+        # Settings are parsed by who knows them, and a client may answer anything.
+        return None if method == lsp.WORKSPACE_CONFIGURATION else super().get_result_type(method)
 
     def _get_handler(self, feature_name: str) -> Callable[[Any], Any]:
         if _is_ours(feature_name):

@@ -248,9 +248,11 @@ class DecidedFolder(Protocol):
 
 
 class Trust(Protocol):
-    """Which workspaces the user trusts. `of_editor` is to tell those that he trusts in his editor."""
+    """Which workspaces the user trusts. `of_editor` is to tell those that he trusts in his editor,
+    `on_change` is called after each decision."""
 
     of_editor: Callable[[], Sequence[str]]
+    on_change: Callable[[], object]
 
     def standing(self, folder: str) -> Literal["trusted", "restricted", "unknown"]:
         """Blocks: for a thread."""
@@ -359,8 +361,9 @@ class Bench(Protocol):
         """Whether the user is told by a message that he is waited for or that a turn has ended (setting `notify`)."""
         ...
 
-    def change_settings(self, options: Mapping[str, Any]) -> Sequence[str]:
-        """The settings section as it is now; what is wrong with it, a sentence each."""
+    def change_settings(self, options: Mapping[str, Any], *, is_trusted: bool) -> Sequence[str]:
+        """The settings section as it is now; what is wrong with it, or has to wait until the workspace is trusted, a
+        sentence each."""
         ...
 
     def set_credential(self, provider: str, secret: str | None) -> None:

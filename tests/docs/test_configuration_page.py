@@ -44,6 +44,12 @@ def test_the_settings_of_the_page_and_their_defaults_are_those_of_the_code(
     assert {name: None if words == "none" else json.loads(words) for name, words in told.items()} == defaults
 
 
+def test_of_each_setting_the_page_says_once_when_a_change_holds() -> None:
+    told = [word for row in table(PAGE, "a change of") for word in code_words(row[0])]
+
+    assert sorted(told) == sorted(Settings().model_dump(by_alias=True))
+
+
 @pytest.mark.req("P7")
 @pytest.mark.parametrize(("family", "column"), [("anthropic", 1), ("openai", 2), ("gemini", 3)])
 def test_the_native_names_of_the_page_are_those_of_the_code(family: str, column: int) -> None:

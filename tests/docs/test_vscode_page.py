@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from agent_ls._version import __version__
 from agent_ls.app.settings import Settings
+from agent_ls.app.settings_schema import settings_schema
 from tests.docs.pages import read, table
 
 MANIFEST: dict[str, Any] = json.loads(read("vscode-extension/package.json"))
@@ -44,6 +46,41 @@ def test_the_settings_that_the_server_is_given_are_those_it_knows_with_its_defau
     assert set(known) - NOT_OFFERED <= set(declared)
     for name in set(known) - NOT_OFFERED:
         assert declared[name] == ("" if known[name] is None else known[name]), name
+
+
+def test_the_extension_gives_the_server_every_setting_of_the_server_that_it_offers() -> None:
+    (listed,) = re.findall(
+        r"SERVER_SETTINGS = \[(.*?)\]", read("vscode-extension/src/settings.ts"), re.DOTALL
+    )
+    known = set(Settings().model_dump(by_alias=True))
+
+    assert set(re.findall(r'"(\w+)"', listed)) == known - NOT_OFFERED - {"notify"}  # which it follows itself
+
+
+@pytest.mark.req("H2")
+def test_what_the_extension_lets_users_set_is_what_the_schema_of_the_settings_allows() -> None:
+    schema = settings_schema()
+    for name in set(schema["properties"]) - NOT_OFFERED:
+        assert _facts(DECLARED[f"agentLs.{name}"]) == _facts(_whole(schema["properties"][name], schema)), name
+
+
+def _whole(one: Any, schema: dict[str, Any]) -> dict[str, Any]:
+    """Without references, and without the null of what may be left to the provider."""
+    found: dict[str, Any] = next((item for item in one.get("anyOf", ()) if item["type"] != "null"), one)
+    reference = found.get("$ref", "").rpartition("/")[2]
+    return {**found, **(schema["$defs"][reference] if reference else {})}
+
+
+def _facts(one: dict[str, Any]) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        name: one[name] for name in ("type", "enum", "minimum", "maximum") if name in one
+    }
+    if one["type"] == "object" and "properties" in one:
+        assert one["additionalProperties"] is False
+        facts["properties"] = {name: _facts(inner) for name, inner in one["properties"].items()}
+    if one["type"] == "array":
+        facts["items"] = one["items"]["type"]
+    return facts
 
 
 @pytest.mark.req("H17")

@@ -8,7 +8,7 @@ import { withoutSecrets } from "./redact";
 import type { Method, Requests } from "./requests";
 import type { Connection } from "./seams";
 import type { Command } from "./server/locate";
-import { SECTION, serverSettings } from "./settings";
+import { SECTION, serverSettings, settingsNow } from "./settings";
 
 /** Asks a server that runs. */
 export type Send = <M extends Method>(method: M, params: Requests[M]["params"]) => Promise<Requests[M]["result"]>;
@@ -149,6 +149,8 @@ export class Client implements Connection, vscode.Disposable {
       // Every file, whatever its language: the agent reads and edits what is open, not what is saved.
       documentSelector: [{ scheme: "file" }],
       initializationOptions: { [SECTION]: serverSettings() },
+      // Ours only, and of the user only: what the workspace says of them has no say.
+      middleware: { workspace: { configuration: ({ items }) => items.map(({ section }) => section === SECTION ? settingsNow() : null) } },
       outputChannel: this.log,
       traceOutputChannel: traceOf(this.log),
       revealOutputChannelOn: RevealOutputChannelOn.Never,

@@ -5,10 +5,11 @@ import type { Configuration, Mode, ReviewMode } from "./protocol";
 
 export const SECTION = "agentLs";
 
-/** Given to the server as it starts (docs/configuration.md), where the user has set them. */
-const SERVER_SETTINGS = [
-  "provider", "model", "effort", "mode", "userInstructions", "maxTurns", "maxToolRoundsPerInput",
-  "defaultCommandTimeoutMs", "maxCommandTimeoutMs", "providers", "review", "diagnosticsWaitMs", "edits", "context", "commandEnvironment", "sandbox",
+/** The server's own (docs/configuration.md). Given to it as it starts, where the user has set them, and whole when it asks. */
+export const SERVER_SETTINGS = [
+  "provider", "model", "effort", "mode", "review", "userInstructions", "maxTurns", "maxToolRoundsPerInput", "defaultCommandTimeoutMs",
+  "maxCommandTimeoutMs", "terminal", "approvalTimeoutMs", "save", "diagnosticsWaitMs", "edits", "limits", "sessions", "record", "logLevel",
+  "nativeToolNames", "thinkTool", "submitTool", "webFetch", "webSearch", "context", "commandEnvironment", "sandbox", "providers",
 ] as const;
 
 function section(): vscode.WorkspaceConfiguration {
@@ -37,6 +38,15 @@ export function configuration(): Configuration {
 export function serverSettings(): Record<string, unknown> {
   const set = SERVER_SETTINGS.map((name) => [name, chosen(name)] as const);
   return Object.fromEntries(set.filter(([, value]) => value !== undefined));
+}
+
+/** As they are now, defaults too: one that the user has taken back must not go on as it was when the server started. */
+export function settingsNow(): Record<string, unknown> {
+  const all = section();
+  return Object.fromEntries(SERVER_SETTINGS.map((name) => {
+    const found = all.inspect(name);
+    return [name, found?.globalValue ?? found?.defaultValue];
+  }));
 }
 
 export function notify(): Notify {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import anyio
 from anyio import to_thread
@@ -37,15 +37,16 @@ _PLATFORMS = {"linux": "linux", "darwin": "darwin", "win32": "windows", "emscrip
 class LocalEnvironment:
     """Direct access to this machine (000 section 4.2).
 
-    `environ` is what commands inherit from, as far as `env_policy` lets it (X5); by default our own variables. It is
-    not copied: no command that starts later gets what its owner takes out of it.
+    `environ` is what commands inherit from, as far as `env_policy` lets it (X5), which is asked for each command where
+    it can change; by default our own variables. It is not copied: no command that starts later gets what its owner
+    takes out of it.
     """
 
     def __init__(
         self,
         working_directory: str,
         *,
-        env_policy: EnvRules | EnvPolicy = "filtered",
+        env_policy: EnvRules | EnvPolicy | Callable[[], EnvRules] = "filtered",
         environ: Mapping[str, str] | None = None,
         terminate_grace_ms: int = TERMINATE_GRACE_MS,
         ripgrep: str | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from agent_ls.environments.terminal_host import NewTerminal, TerminalHost
@@ -45,11 +46,32 @@ def _started(terminal: NewTerminal) -> bool:
     return True
 
 
-def chosen_terminals(shown: Shown, editor: TerminalHost | None) -> TerminalHost | None:
-    match shown:
-        case "relay":
-            return editor
-        case "own":
-            return OwnTerminals()
-        case "pipes":
-            return None
+class ChosenTerminals:
+    """ADAPTER TerminalHost as the setting stands when a command starts. A terminal that is open goes on being used."""
+
+    def __init__(self, shown: Callable[[], Shown], editor: TerminalHost | None) -> None:
+        self._shown = shown
+        self._editor = editor
+        self._own = OwnTerminals()
+
+    @property
+    def has_terminals(self) -> bool:
+        host = self._host()
+        return host is not None and host.has_terminals
+
+    async def open_terminal(self, terminal: NewTerminal) -> bool:
+        host = self._host()
+        return host is not None and await host.open_terminal(terminal)
+
+    def runs_in(self, terminal_id: str, call_id: str) -> None:
+        if host := self._host():
+            host.runs_in(terminal_id, call_id)
+
+    def _host(self) -> TerminalHost | None:
+        match self._shown():
+            case "relay":
+                return self._editor
+            case "own":
+                return self._own
+            case "pipes":
+                return None

@@ -94,12 +94,12 @@ class LocalProcesses:
     def __init__(
         self,
         environ: Mapping[str, str],
-        env_policy: EnvRules | EnvPolicy,
+        env_policy: EnvRules | EnvPolicy | Callable[[], EnvRules],
         terminate_grace_ms: int,
         relays: Relays | None = None,
     ) -> None:
         self._environ = environ
-        self._env_policy: EnvRules | EnvPolicy = env_policy
+        self._env_policy: EnvRules | EnvPolicy | Callable[[], EnvRules] = env_policy
         self._grace_seconds = terminate_grace_ms / 1000
         self._id = uuid.uuid4().hex
         self._started = 0
@@ -110,6 +110,9 @@ class LocalProcesses:
         self._adopts_orphans = False
         self._launcher: tuple[str, ...] = ()
         self._relays = relays
+
+    def _rules(self) -> EnvRules | EnvPolicy:
+        return self._env_policy() if callable(self._env_policy) else self._env_policy
 
     async def initialize(self) -> None:
         if os.name == "nt":
@@ -311,7 +314,7 @@ class LocalProcesses:
         await to_thread.run_sync(_demand_folder, folder, options.working_dir, abandon_on_cancel=True)
         self._started += 1
         mark = f"{self._id}.{self._started};"
-        environ = child_environ(self._environ, options.inherit or self._env_policy, options.env_vars)
+        environ = child_environ(self._environ, options.inherit or self._rules(), options.env_vars)
         if options.argv:
             _demand_program(options.argv[0], folder, environ.get("PATH"))
         environ[MARK_VARIABLE] = self._environ.get(MARK_VARIABLE, "") + mark

@@ -40,6 +40,8 @@ class Relays:
 
     async def take(self, call_id: str) -> RelayLink | None:
         """A terminal in which nothing runs; None when there is none to be had."""
+        if not self._host.has_terminals:
+            return None
         self._links = [link for link in self._links if not link.is_gone]
         link = next((link for link in self._links if link.is_idle), None)
         if link is None:
@@ -58,7 +60,7 @@ class Relays:
             await link.closed()
 
     async def _opened(self) -> RelayLink | None:
-        if not self._host.has_terminals or anyio.current_time() < self._not_before:
+        if anyio.current_time() < self._not_before:
             return None
         meeting = await anyio.to_thread.run_sync(_Meeting)
         try:

@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 
 
 async def new_session(context: Context, params: wire.NewSession) -> wire.SessionResult:
+    await context.settled()
     live = await context.bench.new_session(
         workspace_folder=context.folder(params.workspace_folder),
         provider=params.provider,
@@ -53,6 +54,7 @@ async def sessions(context: Context, params: wire.Sessions) -> wire.SessionsResu
 async def subscribe(context: Context, params: wire.Subscribe) -> RawJson:
     if not context.client.events:
         raise NotNegotiatedError("events")
+    await context.settled()
     owners = context.bench.owners
     if owners.elsewhere(params.session_id) and await owners.is_owned(params.session_id):
         return await _read_along(context, params)

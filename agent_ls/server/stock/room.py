@@ -258,6 +258,7 @@ class ChatRoom:
         return max(folders, key=len, default="") or os.path.dirname(self.path)
 
     async def _new(self) -> Live:
+        await self._means.context.settled()
         return await self._means.context.bench.new_session(
             workspace_folder=self._folder(),
             provider=None,

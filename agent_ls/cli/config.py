@@ -1,0 +1,19 @@
+"""agent-ls config: what an editor can complete and check settings with."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--schema", action="store_true", required=True, help="print the JSON Schema of the settings"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    from agent_ls.app.settings_schema import settings_schema
+
+    print(json.dumps(settings_schema(), indent=2))
+    return 0

@@ -1,0 +1,242 @@
+"""Settings that the server asks the client for, over stdio: when, what holds, what is told, and who answers badly."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from agent_ls.app.trust import TRUST_VARIABLE
+from tests.support.editor import Editor, new_key
+from tests.support.framed_client import CAPABILITIES, DEADLINE_S, FramedClient, ResponseError, server_process
+from tests.support.loopback import AnthropicServer, ToolCall
+
+pytestmark = pytest.mark.req("H2")
+
+ASKED = "workspace/configuration"
+CHANGED = "workspace/didChangeConfiguration"
+
+
+def capabilities(*, pull: bool = True, register: bool = False) -> dict[str, Any]:
+    known = CAPABILITIES["vscode"]
+    workspace = {
+        **known["workspace"],
+        "configuration": pull,
+        "didChangeConfiguration": {"dynamicRegistration": register},
+    }
+    return {**known, "workspace": workspace}
+
+
+class Answering:
+    """The settings of a client, as it answers when asked."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.asked: list[Any] = []
+
+    async def __call__(self, params: Any) -> Any:
+        self.asked.append(params)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+@asynccontextmanager
+async def configured(
+    folder: Path, answering: Answering, *, trusted: bool = True, **first: Any
+) -> AsyncIterator[FramedClient]:
+    env = {} if trusted else {TRUST_VARIABLE: ""}
+    async with server_process(env=env) as server:
+        server.client.handlers[ASKED] = answering
+        options = {"agentLs": {"walkthroughPauseMs": 0, "provider": "walkthrough", **first}}
+        await server.client.initialize(
+            folder=folder, capabilities=capabilities(), initializationOptions=options
+        )
+        yield server.client
+
+
+async def new_session(client: FramedClient) -> dict[str, Any]:
+    session: dict[str, Any] = (await client.request("agent/newSession", {"clientKey": new_key()}))["session"]
+    return session
+
+
+def shown(client: FramedClient) -> Sequence[str]:
+    return [m["params"]["message"] for m in client.received if m.get("method") == "window/showMessage"]
+
+
+async def test_the_first_session_begins_with_what_the_client_answers_over_what_it_said_at_first(
+    tmp_path: Path,
+) -> None:
+    answering = Answering([{"mode": "plan", "effort": None, "userInstructions": "Be brief."}])
+    async with configured(tmp_path, answering, mode="edits", effort="high") as client:
+        session = await new_session(client)
+        assert (session["mode"], session["effort"]) == ("plan", "high")
+        assert answering.asked == [{"items": [{"section": "agentLs"}]}]
+        assert not shown(client)
+
+
+async def test_it_is_asked_again_when_the_client_says_that_something_changed(tmp_path: Path) -> None:
+    answering = Answering([{"mode": "plan"}], [{"mode": "edits"}], [{}])
+    async with configured(tmp_path, answering) as client:
+        assert (await new_session(client))["mode"] == "plan"
+        await client.notify(CHANGED, {"settings": None})
+        assert (await new_session(client))["mode"] == "edits"
+        await client.notify(CHANGED, {"settings": {"other": {}}})
+        assert (await new_session(client))["mode"] == "ask"
+        assert len(answering.asked) == 3
+
+
+async def test_what_a_client_sends_with_the_change_is_taken_without_asking(tmp_path: Path) -> None:
+    answering = Answering([None])
+    async with configured(tmp_path, answering) as client:
+        await client.notify(CHANGED, {"settings": {"agentLs": {"mode": "plan"}}})
+        assert (await new_session(client))["mode"] == "plan"
+        await client.notify(CHANGED, {"settings": {"agentLs": {}}})
+        assert (await new_session(client))["mode"] == "ask"
+        assert len(answering.asked) == 1
+
+
+@pytest.mark.req("R5")
+async def test_what_is_wrong_is_told_once_with_what_is_allowed_and_the_last_good_value_stays(
+    tmp_path: Path,
+) -> None:
+    wrong = [{"mode": "yolo", "maxTurns": "many", "mood": 1}]
+    answering = Answering([{"mode": "plan"}], wrong, wrong, [{"mode": 3}])
+    async with configured(tmp_path, answering) as client:
+        assert (await new_session(client))["mode"] == "plan"
+        for _ in range(2):
+            await client.notify(CHANGED, {"settings": None})
+            assert (await new_session(client))["mode"] == "plan"
+        told = shown(client)
+        assert [one.split(":")[0] for one in told] == ["agentLs.mode", "agentLs.maxTurns", "agentLs.mood"]
+        assert '"yolo"' in told[0] and "'plan'" in told[0] and '"many"' in told[1]
+        await client.notify(CHANGED, {"settings": None})
+        assert (await new_session(client))["mode"] == "plan"
+        assert len(shown(client)) == 4
+
+
+@pytest.mark.req("R5")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        {},
+        [],
+        [None],
+        [7],
+        [[]],
+        "words",
+        [{}, {}],
+        [{"agentLs": {"mode": "full"}}],
+        ResponseError({"code": -1, "message": "no"}),
+    ],
+    ids=str,
+)
+async def test_a_client_that_answers_something_else_has_changed_nothing(answer: Any, tmp_path: Path) -> None:
+    async with configured(tmp_path, Answering(answer), mode="plan") as client:
+        assert (await new_session(client))["mode"] == "plan"
+
+
+@pytest.mark.req("R5")
+async def test_a_client_that_never_answers_gets_its_session_all_the_same(tmp_path: Path) -> None:
+    never = anyio.Event()
+
+    class Silent(Answering):
+        async def __call__(self, params: Any) -> Any:
+            await never.wait()
+
+    async with configured(tmp_path, Silent(None), mode="plan") as client:
+        assert (await new_session(client))["mode"] == "plan"
+        never.set()
+
+
+@pytest.mark.parametrize(("pull", "options"), [(True, None), (False, {"section": "agentLs"})])
+async def test_changes_are_registered_for_where_the_client_offers_that(
+    pull: bool, options: Any, tmp_path: Path
+) -> None:
+    registered: list[Any] = []
+
+    async def register(params: Any) -> None:
+        registered.extend(params["registrations"])
+
+    async with server_process() as server:
+        server.client.handlers["client/registerCapability"] = register
+        server.client.handlers[ASKED] = Answering([None])
+        await server.client.initialize(folder=tmp_path, capabilities=capabilities(pull=pull, register=True))
+        await server.client.wait_for(lambda m: m.get("method") == "client/registerCapability")
+        with anyio.fail_after(DEADLINE_S):
+            while not registered:
+                await anyio.lowlevel.checkpoint()
+    (one,) = registered
+    assert (one["method"], one.get("registerOptions")) == (CHANGED, options)
+
+
+async def test_a_client_that_cannot_be_asked_is_not_asked(tmp_path: Path) -> None:
+    async with server_process() as server:
+        await server.client.initialize(folder=tmp_path, capabilities=capabilities(pull=False))
+        await server.client.notify(CHANGED, {"settings": None})
+        await new_session(server.client)
+        methods = {message.get("method") for message in server.client.received}
+    assert not methods & {ASKED, "client/registerCapability"}
+
+
+@pytest.mark.req("X8")
+async def test_in_a_folder_that_is_not_trusted_it_makes_nothing_looser_until_the_user_trusts_it(
+    tmp_path: Path,
+) -> None:
+    answering = Answering([{"mode": "full", "review": "before", "webFetch": True}])
+    async with configured(tmp_path, answering, trusted=False) as client:
+        session = await new_session(client)
+        assert (session["mode"], session["review"]) == ("ask", "before")
+        assert sorted(one.split(":")[0] for one in shown(client)) == ["agentLs.mode", "agentLs.webFetch"]
+        await client.notify(CHANGED, {"settings": None})
+        assert (await new_session(client))["mode"] == "ask"
+        assert len(shown(client)) == 2
+        await client.request("agent/trust", {"clientKey": new_key(), "decision": "trust"})
+        assert (await new_session(client))["mode"] == "full"
+
+
+@pytest.mark.req("H8")
+async def test_what_is_saved_before_a_command_changes_while_the_session_is_open(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "a.py").write_text("old\n")
+    look = [ToolCall("shell", {"command": "cat a.py"})]
+    with AnthropicServer([look, "One.", look, "Two."]) as provider:
+        env = {"ANTHROPIC_API_KEY": "sk-test-loopback", "ANTHROPIC_BASE_URL": provider.base_url}
+        async with server_process(env=env) as server, anyio.create_task_group() as tasks:
+            editor = Editor(server.client)
+            await editor.start(project, save="never")
+            await editor.open(project / "a.py")
+            await editor.type(project / "a.py", 0, "# mine\n")
+            tasks.start_soon(editor.do_as_asked)
+            session_id = await editor.new_session(provider="anthropic")
+            outputs = []
+            for count, save in enumerate(("never", "auto")):
+                await server.client.notify(CHANGED, {"settings": {"agentLs": {"save": save}}})
+                await editor.new_session()  # waits until the settings hold
+                await editor.submit(session_id, "go")
+                await server.client.wait_for(ended(count + 1))
+                outputs.append(
+                    [e["data"]["output"] for e in server.client.events if e["kind"] == "tool_call_end"][-1]
+                )
+            tasks.cancel_scope.cancel()
+    assert outputs[0].startswith("old\n") and outputs[1].startswith("# mine\nold\n")
+
+
+def ended(count: int) -> Callable[[dict[str, Any]], bool]:
+    """Whether so many turns have ended by a message."""
+    seen: set[int] = set()
+
+    def fits(message: dict[str, Any]) -> bool:
+        params = message.get("params") or {}
+        if message.get("method") == "agent/event" and params.get("kind") == "processing_end":
+            seen.add(params["seq"])
+        return len(seen) >= count
+
+    return fits
