@@ -202,6 +202,8 @@ class Assembler:
         environment = ReviewedEnvironment(bounded, self.review, stored, desk.is_reviewed_first, commands)
         notices.look_for = environment.look
         profiles = with_cli_tools(self._profiles(client, tape), choice.tools.tools, self.models.child_environ)
+        if choice.tools.notebooks:
+            profiles = with_notebooks(profiles)
         facts = opened.stored.fold.config.get("environment") if opened.stored else None
         session = Session(
             session_id=SessionId(header.session_id),

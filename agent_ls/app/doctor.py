@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -22,11 +23,12 @@ import anyio.to_thread
 
 from agent_ls._version import __version__
 from agent_ls.app.bounds import places_of
+from agent_ls.app.certificates import look_at
 from agent_ls.app.clock import SystemClock
 from agent_ls.app.keys import load_credentials
 from agent_ls.app.logs import log_path
 from agent_ls.app.reachable import LOCAL, reach_all
-from agent_ls.app.settings import SandboxSettings
+from agent_ls.app.settings import SandboxSettings, Settings
 from agent_ls.app.state_folder import state_folder
 from agent_ls.app.trust import TRUST_VARIABLE, WorkspaceTrust, trusted_by_variable
 from agent_ls.app.walls import SessionWalls
@@ -41,7 +43,7 @@ RIPGREP_FROM = (13, 0, 0)
 GIT_FROM = (2, 20, 0)
 EDITORS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
     ("nvim", "Neovim", (0, 11, 0)),
-    ("code", "VS Code", (1, 90, 0)),
+    ("code", "VS Code", (1, 100, 0)),
     ("emacs", "Emacs", (28, 1)),
     ("hx", "Helix", (24, 7)),
     ("subl", "Sublime Text", (4, 0)),
@@ -51,7 +53,20 @@ EDITORS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
 
 _TRUST_HINT = "`agent-ls trust list` shows what you decided, `add`, `restrict` and `forget` change it"
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
-_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+_WINDOWS = (
+    (
+        "commands",
+        "they run by pipes: you cannot type into them, and nothing is shown while they run but their output",
+    ),
+    (
+        "processes",
+        "what a command leaves running is found by its parent only, and may outlive it: look after it yourself",
+    ),
+    (
+        "untested",
+        "none of our tests runs on Windows: server, edits and review are written for it and not proven",
+    ),
+)
 _VERSION = re.compile(r"(\d+(?:\.\d+)+|\b\d{4}\b)")
 
 
@@ -65,20 +80,25 @@ class Finding:
     hint: str = ""
 
 
-async def examine(*, asks_providers: bool) -> list[Finding]:
-    """All findings, in the order in which a person reads them. Never raises for something that is missing."""
+async def examine(*, asks_providers: bool, settings: Settings | None = None) -> list[Finding]:
+    """All findings, in the order in which a person reads them. Never raises for something that is missing.
+
+    `settings` are those of the editor, where they are known here.
+    """
     credentials = load_credentials()
-    found = [_program(), *_system(), await anyio.to_thread.run_sync(_state), _log()]
+    settings = settings or Settings()
+    found = [_program(), *_system()]
+    found += await anyio.to_thread.run_sync(lambda: [_state(), *_kept_keys(), *_log()])
     found += await anyio.to_thread.run_sync(_trust)
     found.append(await _sandbox())
     found += [
         await _ripgrep(),
         await _versioned("git", "git", GIT_FROM, "sessions then know nothing of branches"),
     ]
-    found += _certificates()
+    found += await anyio.to_thread.run_sync(lambda: [*_certificates(settings)])
     found += [_keys(credentials)]
     if asks_providers:
-        found += await _providers(credentials)
+        found += await _providers(credentials, settings)
     return found + await _editors()
 
 
@@ -89,16 +109,19 @@ def _program() -> Finding:
 
 def _system() -> Iterator[Finding]:
     if os.name == "nt":
-        text = "Windows: commands run by pipes, without a terminal of the editor's"
-        yield Finding(
-            "commands", "note", text, "files of an agent's processes may outlive it; docs/security.md"
-        )
+        yield from windows()
         return
     shell = shutil.which("bash") or shutil.which("sh")
     if shell:
         yield Finding("commands", "good", f"run by {shell}, through pipes")
     else:
         yield Finding("commands", "bad", "there is no shell on PATH", "install bash, or mend PATH")
+
+
+def windows() -> Iterator[Finding]:
+    """What is less there (H19); the sandbox says so itself."""
+    for subject, text in _WINDOWS:
+        yield Finding(subject, "note", f"Windows: {text}", "docs/security.md, Systems")
 
 
 async def _sandbox() -> Finding:
@@ -138,6 +161,18 @@ def _state() -> Finding:
     return Finding("state", "good", f"sessions lie in {folder}")
 
 
+def _kept_keys() -> Iterator[Finding]:
+    """Folders keep others out; but who has opened one up, or copied the file, has them read."""
+    file = state_folder() / "keys.json"
+    try:
+        mode = file.stat().st_mode & 0o777
+    except OSError:
+        return
+    if os.name == "posix" and mode & 0o077:
+        hint = f"chmod 600 {file}, and change the keys when others have been there"
+        yield Finding("keys", "bad", f"{file} may be read by others (mode {mode:o})", hint)
+
+
 def _trust() -> list[Finding]:
     here = str(Path().resolve())
     standing = WorkspaceTrust(TrustStore(state_folder()), SystemClock()).standing(here)
@@ -153,12 +188,18 @@ def _trust() -> list[Finding]:
     return found
 
 
-def _log() -> Finding:
+def _log() -> Iterator[Finding]:
+    file = log_path()
+    nearest = next(place for place in (file, *file.parents) if place.exists())
+    if not os.access(nearest, os.W_OK):
+        hint = f"let {nearest} be written by you: until then only stderr has the log"
+        yield Finding("log", "bad", f"{file} cannot be written", hint)
+        return
     places = (
         "warnings are also on the server's stderr, which the editor keeps: in Neovim the file "
         "vim.lsp.log.get_filename(), in VS Code the output channel agent-ls, in Emacs the buffer *EGLOT … stderr*"
     )
-    return Finding("log", "good", f"{log_path()}; {places}")
+    yield Finding("log", "good", f"{file}; {places}")
 
 
 async def _ripgrep() -> Finding:
@@ -169,13 +210,22 @@ async def _ripgrep() -> Finding:
         return Finding("ripgrep", "note", "not found: searching is slower without it", hint)
     version = await _version_of(program)
     text = f"{_told(version)}, {program}"
-    return Finding("ripgrep", "good" if version >= RIPGREP_FROM else "note", text)
+    if version >= RIPGREP_FROM:
+        return Finding("ripgrep", "good", text)
+    return Finding(
+        "ripgrep", "note", f"{text} is older than {_told(RIPGREP_FROM)}", "pip install ripgrep==14.1.0"
+    )
 
 
-def _certificates() -> Iterator[Finding]:
-    for name in _CERTIFICATES:
-        if (value := os.environ.get(name)) and not Path(value).exists():
-            yield Finding("certificates", "bad", f"{name} names {value}, which is not there", f"unset {name}")
+def _certificates(settings: Settings) -> Iterator[Finding]:
+    if (folder := os.environ.get("SSL_CERT_DIR")) and not Path(folder).is_dir():
+        text = f"SSL_CERT_DIR names {folder}, which is not there"
+        yield Finding("certificates", "bad", text, "unset SSL_CERT_DIR")
+    files = {"SSL_CERT_FILE": os.environ.get("SSL_CERT_FILE", "")}
+    files |= {f"providers.{name}.caFile": entry.ca_file for name, entry in settings.providers.items()}
+    for name, file in files.items():
+        if file:
+            yield _authorities(name, Path(file))
     proxies = [name for name in _PROXIES if os.environ.get(name) or os.environ.get(name.lower())]
     if proxies:
         # Their values may hold a password.
@@ -188,6 +238,15 @@ def _certificates() -> Iterator[Finding]:
         yield Finding("certificates", "good", f"{count} authorities of the system")
 
 
+def _authorities(name: str, file: Path) -> Finding:
+    found = look_at(file, datetime.fromisoformat(SystemClock().now()).timestamp())
+    if not found.problem:
+        return Finding("certificates", "good", f"{name}: {found.text}")
+    hint = f"put a PEM file of valid certificates there, or unset {name}"
+    text = f"{name}: {found.text}: {found.problem}"
+    return Finding("certificates", "bad" if found.is_useless else "note", text, hint)
+
+
 def _keys(credentials: Credentials) -> Finding:
     names = [name for name in credentials.providers if credentials.secret(name)]
     if names:
@@ -196,13 +255,16 @@ def _keys(credentials: Credentials) -> Finding:
     return Finding("keys", "note", "there is none", hint)
 
 
-async def _providers(credentials: Credentials) -> list[Finding]:
+async def _providers(credentials: Credentials, settings: Settings) -> list[Finding]:
+    """Only those that are set up, and the usual ports of this machine."""
+    endpoints = {name: entry.endpoint() for name, entry in settings.providers.items()}
     found = []
-    for one in await reach_all(credentials):
+    for one in await reach_all(credentials, endpoints):
         if not one.problem:
             found.append(Finding(one.provider, "good", f"{one.address} answers, {len(one.models)} models"))
         elif credentials.secret(one.provider) or (one.address and one.provider not in LOCAL):
-            found.append(Finding(one.provider, "bad", f"{one.address}: {one.problem}", one.hint))
+            hint = one.hint or "look whether it runs, and whether its address is right"
+            found.append(Finding(one.provider, "bad", f"{one.address}: {one.problem}", hint))
     if not any(item.grade == "good" for item in found):
         hint = "set a key, or start a local server such as Ollama; `agent-ls demo` needs neither"
         found.append(Finding("models", "bad", "no model can be used now", hint))
@@ -215,11 +277,14 @@ async def _editors() -> list[Finding]:
         if not shutil.which(program):
             continue
         version = await _version_of(program)
-        if version and version < lowest:
+        if not version:
+            hint = f"look by `{program} --version`; {_told(lowest)} is known to work"
+            found.append(Finding(name, "note", _told(version), hint))
+        elif version < lowest:
             hint = f"use {_told(lowest)} or newer"
             found.append(Finding(name, "note", f"{_told(version)} is older than what is known to work", hint))
         else:
-            found.append(Finding(name, "good", _told(version)))
+            found.append(Finding(name, "good", f"{_told(version)}; {_told(lowest)} and newer work"))
     return found
 
 
@@ -227,7 +292,11 @@ async def _versioned(program: str, name: str, lowest: tuple[int, ...], without: 
     if not shutil.which(program):
         return Finding(name, "note", f"not found: {without}", f"install {name}")
     version = await _version_of(program)
-    return Finding(name, "good" if version >= lowest else "note", _told(version))
+    if version >= lowest:
+        return Finding(name, "good", _told(version))
+    return Finding(
+        name, "note", f"{_told(version)}: older, or not told", f"use {name} {_told(lowest)} or newer"
+    )
 
 
 async def _version_of(program: str) -> tuple[int, ...]:

@@ -149,9 +149,13 @@ class AgentSession:
         """For after the running turn."""
         self._live.session.follow_up(text)
 
-    def interrupt(self) -> None:
-        """The turn ends, the session lives."""
-        self._live.session.interrupt()
+    def interrupt(self, *, keep_processes: bool = True) -> None:
+        """The turn ends, the session lives; what the turn started in the background does if it is to be kept."""
+        session = self._live.session
+        turn_id = session.turn_id
+        session.interrupt()
+        if turn_id and not keep_processes:
+            session.terminals.end_turn(turn_id)
 
     async def configure(
         self,

@@ -88,6 +88,20 @@ ROWS: Mapping[type[Exception], _Row] = {
 
 _MAPPED = tuple(ROWS)
 
+_CERTIFICATES = (
+    (
+        "certificate has expired",
+        ("its certificate has expired", "Its owner must renew it; is this machine's clock right?"),
+    ),
+    (
+        "not yet valid",
+        ("its certificate is not valid yet", "Look whether the clock of this machine is right."),
+    ),
+    ("mismatch", ("its certificate is of another host", "Look whether the base URL names the right one.")),
+    ("", ("its certificate is not trusted", "Set the provider's CA file, or SSL_CERT_FILE.")),
+)
+"""Words of OpenSSL's, and what is told instead. The first that fit."""
+
 
 def failure(error: Exception, host: str) -> LlmError:
     """Our error for one of the library's."""
@@ -96,7 +110,7 @@ def failure(error: Exception, host: str) -> LlmError:
     told = str(error) if row.is_telling else ""
     hint = row.hint
     if "CERTIFICATE_VERIFY_FAILED" in told:
-        told, hint = "its certificate is not trusted", "Set the provider's CA file, or SSL_CERT_FILE."
+        told, hint = next(row for words, row in _CERTIFICATES if words in told)
     return row.kind(f"{lead}: {told}" if told else lead, hint=hint)
 
 

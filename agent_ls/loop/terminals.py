@@ -7,6 +7,7 @@ says so, and the turn goes on.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -60,6 +61,7 @@ class _Command:
     """
 
     call_id: str
+    turn_id: str
     effect: CommandEffect
     started_ms: int
     process_id: str = ""
@@ -78,6 +80,7 @@ class Terminals:
         self._hub = hub
         self._clock = clock
         self._commands: dict[str, _Command] = {}
+        self._given_up: set[str] = set()
         self._group: TaskGroup | None = None
 
     def attend(self, group: TaskGroup) -> None:
@@ -88,7 +91,7 @@ class Terminals:
         self, call_id: str, effect: CommandEffect, work: Callable[[], Awaitable[ToolOutput]]
     ) -> ToolOutput:
         """Does `work`, which runs the command; tells when it begins and ends."""
-        command = _Command(call_id, effect, _unix_ms(self._clock.now()))
+        command = _Command(call_id, self._hub.turn_id, effect, _unix_ms(self._clock.now()))
         self._commands[call_id] = command
         self._hub.emit(TerminalOpen(call_id, call_id, effect.command, effect.background))
         output: ToolOutput | None = None
@@ -164,6 +167,14 @@ class Terminals:
         exit_code = process.exit_code if process else None
         return TerminalText(text, end, running=process is not None and exit_code is None, exit_code=exit_code)
 
+    def end_turn(self, turn_id: str) -> None:
+        """What this turn has started in the background ends too, also what is just starting. What its calls wait for
+        ends with them."""
+        self._given_up.add(turn_id)
+        for command in self._commands.values():
+            if command.turn_id == turn_id:
+                self._end(command)
+
     def close(self) -> None:
         """The session is about to end, and with it what still runs."""
         for command in self._commands.values():
@@ -185,6 +196,18 @@ class Terminals:
         command.process_id = process_id
         if process_id and self._group:
             self._group.start_soon(self._follow, command)
+        if command.turn_id in self._given_up:
+            self._end(command)
+
+    def _end(self, command: _Command) -> None:
+        if command.process_id and not command.has_ended and self._group:
+            self._group.start_soon(self._kill, command.process_id)
+
+    async def _kill(self, process_id: str) -> None:
+        with suppress(
+            EnvError
+        ):  # it has ended by itself, or its environment has: then nothing is left to be done
+            await self._environment.kill_process(process_id)
 
     async def _follow(self, command: _Command) -> None:
         try:

@@ -116,6 +116,29 @@ def events_id(events: list[dict[str, Any]]) -> str:
     return str(opened)
 
 
+@pytest.mark.req("H2", "T5")
+@pytest.mark.parametrize("keep", [None, True, False])
+async def test_an_interrupt_keeps_or_ends_what_the_turn_started_in_the_background(
+    keep: bool | None, tmp_path: Path
+) -> None:
+    asking = ToolCall("shell", {"command": "touch more"})
+    script = [[ToolCall("shell", BACKGROUND)], [asking], "Then that."]
+    async with commanding(tmp_path, script) as (found, session_id):
+        terminal_id = (await found.client.event("terminal_open", background=True))["data"]["terminalId"]
+        await found.client.event("approval_requested", summary="touch more")
+        more = {} if keep is None else {"keepProcesses": keep}
+        then = [{"type": "text", "text": "Do that."}]
+        await found.change("interrupt", session_id, thenSubmit=then, **more)
+        await found.client.event("processing_end", reason="interrupted")
+        await found.client.event("user_input", text="Do that.")
+        await found.client.event("assistant_text_end", text="Then that.")
+        if keep is False:
+            ended = await found.client.event("terminal_exit", terminalId=terminal_id)
+            assert ended["data"]["exitCode"] == -15
+        (listed,) = (await found.ask("terminals", session_id))["terminals"]
+        assert ("exitCode" in listed) == (keep is False)
+
+
 @pytest.mark.req("L6")
 async def test_an_interrupt_ends_a_command_as_before(tmp_path: Path) -> None:
     call = ToolCall("shell", {"command": "touch made; exec sleep 1000", "timeout_ms": 600000})

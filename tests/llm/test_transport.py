@@ -197,11 +197,26 @@ def test_ca_file_that_cannot_be_used_is_named(tmp_path: Path, content: str | Non
 
 
 @pytest.mark.req("U11")
-async def test_certificate_nobody_trusts_is_said_so() -> None:
-    error = httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed (_ssl.c:1000)")
+@pytest.mark.parametrize(
+    ("words", "told", "hint"),
+    [
+        ("unable to get local issuer certificate", "certificate is not trusted", "CA file"),
+        ("certificate has expired", "certificate has expired", "clock"),
+        ("certificate is not yet valid", "certificate is not valid yet", "clock"),
+        (
+            "Hostname mismatch, certificate is not valid for 'host'",
+            "certificate is of another host",
+            "base URL",
+        ),
+    ],
+)
+async def test_certificate_nobody_trusts_is_said_so(words: str, told: str, hint: str) -> None:
+    error = httpx.ConnectError(
+        f"[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: {words} (_ssl.c:1000)"
+    )
     ours = failure(error, "host")
-    assert "certificate is not trusted" in str(ours)
-    assert "CA file" in ours.hint
+    assert told in str(ours) and "_ssl" not in str(ours)
+    assert hint in ours.hint
 
 
 async def test_server_that_holds_the_connection_after_the_last_event_does_not_hold_us() -> None:

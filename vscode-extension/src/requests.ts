@@ -56,7 +56,7 @@ export interface Requests {
   };
   "agent/unsteer": { params: Change & { readonly steerId: string }; result: Empty };
   "agent/followUp": { params: Change & { readonly input: readonly InputPart[] }; result: { readonly queuedId: string } };
-  "agent/interrupt": { params: Change & { readonly thenSubmit?: readonly InputPart[] }; result: Empty };
+  "agent/interrupt": { params: Change & { readonly keepProcesses?: boolean; readonly thenSubmit?: readonly InputPart[] }; result: Empty };
   "agent/abort": { params: Change; result: Empty };
   "agent/configure": {
     params: Change & Configuration & { readonly remember?: boolean };

@@ -43,7 +43,10 @@ async def follow_up(context: Context, params: wire.FollowUp) -> wire.FollowUpRes
 async def interrupt(context: Context, params: wire.Interrupt) -> wire.Empty:
     message = context.told(params.then_submit) if params.then_submit else None
     session = context.live(params.session_id).session
+    turn_id = session.turn_id
     session.interrupt()
+    if turn_id and not params.keep_processes:
+        session.terminals.end_turn(turn_id)
     if message:
         text, images = message
         session.submit(text, images=images, when_busy="queue", client_key=params.client_key)

@@ -71,11 +71,15 @@ class FollowUpResult(Wire):
 
 
 class Interrupt(Params):
-    """Ends the turn; the session lives. `thenSubmit` is submitted when the turn has ended."""
+    """Ends the turn; the session lives. `thenSubmit` is submitted when the turn has ended.
+
+    Without `keepProcesses` what the turn has started in the background ends too.
+    """
 
     method: ClassVar[str] = "agent/interrupt"
     session_id: str
     client_key: str = ""
+    keep_processes: bool = True
     then_submit: tuple[InputPart, ...] | None = None
 
 

@@ -1,0 +1,55 @@
+"""Which processes an interrupt ends: those of the turn when they are not to be kept, those of earlier turns never."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_ls.loop.events import TerminalExit, TerminalOpen
+from tests.support.fake_provider import Piece, text, tool_call
+from tests.support.workbench import allow, running
+
+pytestmark = pytest.mark.req("T5", "L6")
+
+
+def start(number: int) -> Piece:
+    return tool_call(
+        "shell", json.dumps({"command": f"exec sleep {1000 + number}", "background": True}), f"call-{number}"
+    )
+
+
+async def test_only_those_of_the_interrupted_turn_end_and_the_session_tells_of_them(tmp_path: Path) -> None:
+    wait = tool_call("shell", json.dumps({"command": "exec sleep 1000", "timeout_ms": 600_000}), "call-9")
+    script: list[Piece] = [start(1), text("Started."), start(2), wait]
+    async with running(tmp_path, script) as bench:
+        talk = await bench.talk("full", answers=allow)
+        session = talk.live.session
+        await talk.say("one")
+        session.submit("two")
+        await talk.until("terminal_open", 3)
+        turn_id = session.turn_id
+        session.interrupt()
+        session.terminals.end_turn(turn_id)
+        await talk.until("terminal_exit", 2)
+        ids = {event.terminal_id: event.title for event in talk.of(TerminalOpen)}
+        assert {ids[event.terminal_id] for event in talk.of(TerminalExit)} == {
+            "exec sleep 1002",
+            "exec sleep 1000",
+        }
+        assert [it.exit_code for it in await session.terminals.listed() if it.command.endswith("1001")] == [
+            None
+        ]
+
+
+async def test_what_has_ended_already_and_a_turn_that_never_was_are_nothing_to_end(tmp_path: Path) -> None:
+    done = tool_call("shell", json.dumps({"command": "true", "background": True}))
+    async with running(tmp_path, [done, text("Done.")]) as bench:
+        talk = await bench.talk("full")
+        await talk.say("go")
+        await talk.until("terminal_exit")
+        session = talk.live.session
+        for turn_id in (talk.envelopes[-1].turn_id or "t-none", "t-none", talk.of(TerminalOpen)[0].call_id):
+            session.terminals.end_turn(turn_id)
+        assert len(talk.of(TerminalExit)) == 1
