@@ -26,6 +26,7 @@ ALLOWED: dict[str, set[str]] = {
     "environments.base": set(),
     "environments.errors": set(),
     "environments.effects": set(),
+    "environments.language_host": set(),
     "environments.search": ENV_TYPES | {"text"},
     "environments.terminal_host": set(),
     "environments.walls": set(),
@@ -41,7 +42,9 @@ ALLOWED: dict[str, set[str]] = {
     "environments.editor_host": ENV_TYPES | {"notebook"},
     "environments.editor": ENV_TYPES
     | {"environments.editor_host", "environments.search", "environments.wrappers", "patch", "text"},
-    "tools": ENV_TYPES | LLM_TYPES | {"tools", "notebook", "patch", "text", "environments.search"},
+    "tools": ENV_TYPES
+    | LLM_TYPES
+    | {"tools", "notebook", "patch", "text", "environments.search", "environments.language_host"},
     "profiles": ENV_TYPES | LLM_TYPES | {"profiles", "tools", "text"},
     "loop": ENV_TYPES
     | LLM_TYPES

@@ -34,6 +34,7 @@ from agent_ls.app.trust import TrustGate, WorkspaceTrust
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.editor_host import EditorHost
+from agent_ls.environments.language_host import LanguageHost
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.local.own_terminals import ChosenTerminals
 from agent_ls.environments.notebooks import NotebookEnvironment
@@ -75,10 +76,10 @@ class SessionChoice:
 class Assembler:
     """`start` runs a short task beside the sessions; `audience` is a session that may still be told something.
 
-    `now` are the settings as they are.
-    `host` and `eyes` None: there is no editor. `environment` stands in place of this machine, `pages` of the web.
-    `user_folder` holds what is the user's own, definitions of tools among it. `folders` tells what is open in the
-    workspace at this moment. `notebooks` says whether a session's folder has some, None: look.
+    `host`, `eyes` and `language` None: there is no editor. `environment` stands in place of this machine, `pages` of
+    the web. `user_folder` holds what is the user's own, definitions of tools among it. `folders` tells what is open in
+    the workspace at this moment. `notebooks` says whether a session's folder has some, None: look. `now` are the
+    settings as they are.
     """
 
     models: Models
@@ -90,6 +91,7 @@ class Assembler:
     host: EditorHost | None
     eyes: EditorEyes | None
     terminals: TerminalHost | None
+    language: LanguageHost | None
     environment: ExecutionEnvironment | None
     review: ReviewDesk
     tapes: Tapes
@@ -177,13 +179,17 @@ class Assembler:
         listed = local.list_files if isinstance(local, LocalEnvironment) else None
         client: ModelClient = self.models.client
         heard: Callable[[ExecutionEnvironment], ExecutionEnvironment] = _as_it_is
+        eyes, language = self.eyes, self.language
         if tape := self.tapes.of(header.session_id):
+            from agent_ls.app.recording.editor_tape import RecordingEyes, RecordingLanguage
             from agent_ls.app.recording.tape import RecordingClient, RecordingCommands, RecordingFiles
 
             local = RecordingCommands(RecordingFiles(local, tape), tape)
             files = RecordingFiles(files, tape)
             client = RecordingClient(client, tape)
             heard = partial(RecordingCommands, tape=tape)
+            eyes = RecordingEyes(eyes, tape) if eyes else None
+            language = RecordingLanguage(language, tape) if language else None
             opened.recorder.also = tape.event
         walls: SessionWalls | None = None
         within = files
@@ -204,6 +210,10 @@ class Assembler:
         profiles = with_cli_tools(self._profiles(client, tape), choice.tools.tools, self.models.child_environ)
         if choice.tools.notebooks:
             profiles = with_notebooks(profiles)
+        if language:
+            from agent_ls.app.language_tools import with_language_tools  # not every editor can answer
+
+            profiles = with_language_tools(profiles, language, native_names=settings.native_tool_names)
         facts = opened.stored.fold.config.get("environment") if opened.stored else None
         session = Session(
             session_id=SessionId(header.session_id),
@@ -229,7 +239,7 @@ class Assembler:
             on_input=lambda text: live.name_after(text),
             profile_for=profiles,
             pinned=lambda: pinned_hunks(self.review.open_hunks(session_id=header.session_id), folder),
-            surroundings=EditorSurroundings(self.eyes, folder) if self.eyes else None,
+            surroundings=EditorSurroundings(eyes, folder) if eyes else None,
             reviews=ResumedReviews(self.review.proposals, desk, lambda: self.audience(header.session_id)),
         )
         live = LiveSession(

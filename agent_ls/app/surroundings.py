@@ -6,6 +6,8 @@ import os.path
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
+from agent_ls.loop.editor_events import EditNews
+
 
 class EditorEyes(Protocol):
     """What an editor shows its user, and what its tools find. `shown` is how paths are written."""
@@ -14,7 +16,9 @@ class EditorEyes(Protocol):
         """One line, "" when nothing is known."""
         ...
 
-    def watch_edit(self, paths: Sequence[str], shown: Callable[[str], str]) -> Callable[[], Awaitable[str]]:
+    def watch_edit(
+        self, paths: Sequence[str], shown: Callable[[str], str]
+    ) -> Callable[[], Awaitable[EditNews]]:
         """Called before these files are edited; what it returns is awaited afterwards, and tells new problems."""
         ...
 
@@ -34,7 +38,7 @@ class EditorSurroundings:
         self._told = now
         return now
 
-    def watch_edit(self, paths: Sequence[str]) -> Callable[[], Awaitable[str]]:
+    def watch_edit(self, paths: Sequence[str]) -> Callable[[], Awaitable[EditNews]]:
         return self._eyes.watch_edit(paths, self._shown)
 
     def _shown(self, path: str) -> str:

@@ -47,6 +47,7 @@ from agent_ls.app.trust import Trusting, WorkspaceTrust
 from agent_ls.app.warm_up import warm_up
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor_host import EditorHost
+from agent_ls.environments.language_host import LanguageHost
 from agent_ls.environments.terminal_host import TerminalHost
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.credentials import Credentials
@@ -77,7 +78,7 @@ CLOSE_S = 1.0  # for connections to providers: the process is about to end
 class Workbench:
     """`state_dir` None is the user's state folder; `editor_host` None: there is no editor. `eyes` tell of it.
 
-    `terminals` None: no editor shows what commands do, nor lets its user type into them.
+    `terminals` None: no editor shows what commands do, nor lets its user type into them. `language`: its tools.
     `adapters` are providers of the host's own, by name; they stand before those that have a key. `tools` come on top of
     those of each profile (P6). `environment` stands in place of this machine, `pages` of the web.
     `profile_options` hold for each profile.
@@ -95,6 +96,7 @@ class Workbench:
         adapters: Mapping[str, ProviderAdapter] | None = None,
         eyes: EditorEyes | None = None,
         terminals: TerminalHost | None = None,
+        language: LanguageHost | None = None,
         tools: Sequence[Tool[Any]] = (),
         environment: ExecutionEnvironment | None = None,
         record_to: Path | None = None,
@@ -133,6 +135,7 @@ class Workbench:
             host=editor_host,
             eyes=eyes,
             terminals=terminals,
+            language=language,
             environment=environment,
             pages=pages,
             review=self.review,

@@ -16,6 +16,7 @@ EnvError
     UnsupportedError          this environment cannot do that
     CommitError               a commit failed half way; tells what could not be put back
     PageError                 a page of the web could not be fetched, or may not be
+    NoAnswerError             the editor's language tools could not tell
 """
 
 from __future__ import annotations
@@ -134,3 +135,9 @@ class CommitError(EnvError):
 
 class PageError(EnvError):
     kind = "page"
+
+
+class NoAnswerError(EnvError):
+    """Of an editor: it cannot tell, did not in time, or told what makes no sense."""
+
+    kind = "no_answer"

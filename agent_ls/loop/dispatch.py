@@ -22,6 +22,7 @@ from agent_ls.llm.requests import Usage
 from agent_ls.loop.approval import ApprovalQuestion, Approver, Denied
 from agent_ls.loop.arguments import ArgumentsError, parse_arguments
 from agent_ls.loop.config import SessionConfig
+from agent_ls.loop.editor_events import EditDiagnosed
 from agent_ls.loop.emission import Voice, output_part
 from agent_ls.loop.events import (
     ApprovalRequested,
@@ -339,7 +340,9 @@ class Dispatcher:
         if output.is_error or not output.files:
             return output
         told = await news()
-        return replace(output, text=f"{output.text}\n\n{told}") if told else output
+        if told.files:
+            self._hub.emit(EditDiagnosed(call.event_id, told.files))
+        return replace(output, text=f"{output.text}\n\n{told.text}") if told.text else output
 
     def _start(self, call: Call, parsed: Parsed) -> None:
         if call.known and call.known.has_started:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from agent_ls.llm.requests import Usage
+from agent_ls.loop.editor_events import EditDiagnosed
 
 State: TypeAlias = Literal["IDLE", "PROCESSING", "AWAITING_INPUT", "CLOSED"]
 EndReason: TypeAlias = Literal["completed", "interrupted", "limit", "error", "aborted", "refused"]
@@ -243,8 +244,7 @@ class Compaction:
 
     One event when it begins (`started`) and one with the same id when it ends. `trigger`: the window filled up, the
     user asked, or the provider refused the conversation as too long. `removed` messages are sent no more, `kept` are
-    sent as they are. `summary` "" is none. `message` says it in words for the user. Tokens are estimates, 0 before
-    they are known.
+    sent as they are. `summary` "" is none. `message` says it in words for the user. Tokens are estimates, 0: unknown.
     """
 
     kind: ClassVar[str] = "compaction"
@@ -330,8 +330,7 @@ class HunkStateChanged:
 class RuleOffer:
     """A rule that an approval may store: `id` is sent back, `label` is shown, `scope` is how long it holds.
 
-    The same id may be offered for several times. `allows` and `still_asked` are commands that it would allow besides,
-    and such that it would not.
+    The same id may be offered for several times. `allows`, `still_asked`: commands that it would allow too, or not.
     """
 
     id: str
@@ -547,6 +546,7 @@ RecordedEvent: TypeAlias = (
     | Compaction
     | CacheLost
     | FileChange
+    | EditDiagnosed
     | HunkStateChanged
     | ApprovalRequested
     | ApprovalResolved

@@ -10,6 +10,7 @@ from agent_ls.llm.messages import ToolResultPart
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent
 from agent_ls.loop.approval import ApprovalQuestion, Denied
+from agent_ls.loop.editor_events import EditNews
 from agent_ls.loop.events import Envelope
 from agent_ls.loop.prefix import Prefix
 from agent_ls.loop.turns import Turn
@@ -103,9 +104,9 @@ class Surroundings(Protocol):
         """What the model is to be told beside the next input, "" for nothing new. Must not raise."""
         ...
 
-    def watch_edit(self, paths: Sequence[str]) -> Callable[[], Awaitable[str]]:
+    def watch_edit(self, paths: Sequence[str]) -> Callable[[], Awaitable[EditNews]]:
         """Called before these files (absolute paths) are edited. What it returns is awaited once after the edit: it
-        tells what the edit brought, "" for nothing. It waits for a bounded time, may be cancelled, must not raise.
+        tells what the edit brought. It waits for a bounded time, may be cancelled, must not raise.
         """
         ...
 
@@ -116,12 +117,12 @@ class NoSurroundings:
     def news(self) -> str:
         return ""
 
-    def watch_edit(self, paths: Sequence[str]) -> Callable[[], Awaitable[str]]:
+    def watch_edit(self, paths: Sequence[str]) -> Callable[[], Awaitable[EditNews]]:
         return _nothing
 
 
-async def _nothing() -> str:
-    return ""
+async def _nothing() -> EditNews:
+    return EditNews()
 
 
 class Reviews(Protocol):

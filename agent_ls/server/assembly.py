@@ -77,6 +77,7 @@ def assemble(server: AgentServer, start: Start, open_bench: OpenBench) -> tuple[
     )
     host.attach(bench.review, requests)
     bench.folders = partial(_folders, server)
+    host.language.attach(requests)
     if protocol.client.workspace_trusted:
         bench.trust.of_editor = partial(_folders, server)
     shown_texts = ShownTexts(protocol.send_request, can_refresh=protocol.client.text_document_content)

@@ -27,6 +27,10 @@ log = logging.getLogger(__name__)
 DEADLINE_MS = 5_000  # formatters and hooks run on save
 
 
+class NotDoneError(Exception):
+    """The client said that it cannot, or nothing in time; `str()` is why, in its words or ours."""
+
+
 @dataclass(slots=True)
 class _Pending:
     answered: anyio.Event = field(default_factory=anyio.Event)
@@ -94,8 +98,11 @@ class ClientRequests:
 
     async def edit_notebook(self, params: dict[str, Any]) -> str:
         """As CellEditor.edit_notebook."""
-        answer = await self._asked("editNotebook", params)
-        return "the editor did not answer in time" if answer is None else answer.error or ""
+        try:
+            await self.ask("editNotebook", params)
+        except NotDoneError as error:
+            return str(error)
+        return ""
 
     @property
     def has_terminals(self) -> bool:
@@ -119,14 +126,24 @@ class ClientRequests:
 
     async def _ask(self, what: str, params: dict[str, Any]) -> dict[str, Any] | None:
         """The client's result; None when it gave an error, or nothing by the deadline, or is not there."""
-        answer = await self._asked(what, params)
-        return answer.result or {} if answer and answer.error is None else None
+        if not self._session_id():
+            return None  # it subscribed to nothing: it does not listen
+        try:
+            return await self.ask(what, params)
+        except NotDoneError as error:
+            log.warning("the client did not do %s: %s", what, error)
+            return None
 
-    async def _asked(self, what: str, params: dict[str, Any]) -> _Pending | None:
-        """What it answered; None for nothing."""
+    async def ask(self, what: str, params: dict[str, Any], deadline_ms: int | None = None) -> dict[str, Any]:
+        """The client's result.
+
+        Raises:
+            NotDoneError
+        """
         session_id = self._session_id()
         if not session_id:
-            return None  # it subscribed to nothing: it does not listen
+            raise NotDoneError("no client listens")
+        deadline_ms = self._deadline_ms if deadline_ms is None else deadline_ms
         request_id = new_id("cr")
         pending = self._pending[request_id] = _Pending()
         data = {
@@ -134,17 +151,19 @@ class ClientRequests:
             "clientId": self._client_id,
             "what": what,
             "params": params,
-            "deadlineMs": self._deadline_ms,
+            "deadlineMs": deadline_ms,
         }
         self._send(_event(session_id, data))
         try:
-            with anyio.move_on_after(self._deadline_ms / 1000):
+            with anyio.move_on_after(deadline_ms / 1000):
                 await pending.answered.wait()
         finally:
             self._pending.pop(request_id, None)
-        if pending.error is not None or not pending.answered.is_set():
-            log.warning("the client did not do %s: %s", what, pending.error or "no answer in time")
-        return pending if pending.answered.is_set() else None
+        if pending.error is not None:
+            raise NotDoneError(pending.error)
+        if not pending.answered.is_set():
+            raise NotDoneError(f"no answer within {deadline_ms / 1000:g} s")
+        return pending.result or {}
 
 
 def _event(session_id: str, data: dict[str, Any]) -> bytes:

@@ -7,6 +7,7 @@ known again by its words and the text of its line, never by the line's number.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING
 import anyio
 
 from agent_ls.environments.editor_host import OpenDocument
+from agent_ls.environments.errors import NoAnswerError
+from agent_ls.loop.editor_events import DiagnosedFile, EditNews
 from agent_ls.server.from_lsp import maybe_path
 from agent_ls.text import split_lines
 
@@ -21,13 +24,14 @@ if TYPE_CHECKING:
     from agent_ls.server.protocol import Diagnostic
 
 MAX_KEPT = 500  # of one file
+MAX_FILES = 10_000
 MAX_TOLD = 20
 MAX_MESSAGE_CHARS = 300
 MAX_LABEL_CHARS = 60
 TOLD_SEVERITY = 2
 """After an edit errors and warnings are told; what is weaker would drown them."""
 
-_SEVERITIES = {1: "error", 2: "warning", 3: "information", 4: "hint"}
+SEVERITIES = {1: "error", 2: "warning", 3: "information", 4: "hint"}
 
 FindDocument = Callable[[str], OpenDocument | None]
 
@@ -59,17 +63,21 @@ class _File:
 
 @dataclass(slots=True)
 class Diagnostics:
-    """`document` finds the synced document at a path. `limit_ms` is how long a result of an edit waits at most."""
+    """`document` finds the synced document at a path. `limit_ms` is how long a result of an edit waits at most.
+
+    `pull` asks for the problems of files, for a client that does not tell them by itself; it raises NoAnswerError.
+    """
 
     document: FindDocument
     limit_ms: int = 0
+    pull: Callable[[Sequence[str]], Awaitable[None]] | None = None
     _files: dict[str, _File] = field(default_factory=dict)
     _changed: anyio.Event = field(default_factory=anyio.Event)
 
     def publish(self, uri: str, version: int | None, items: Sequence[Diagnostic], *, settled: bool) -> None:
         """All problems of a file as they are now. What is about no file is left out."""
         path = maybe_path(uri)
-        if path is None:
+        if path is None or (path not in self._files and len(self._files) >= MAX_FILES):
             return
         file = self._files.setdefault(path, _File())
         document = self.document(path)
@@ -80,6 +88,18 @@ class Diagnostics:
         file.count += 1
         changed, self._changed = self._changed, anyio.Event()
         changed.set()
+
+    def clear(self) -> None:
+        """What was told is forgotten, but for how often: all is about to be told anew."""
+        for file in self._files.values():
+            file.problems = ()
+
+    def all_of(self, path: str) -> Sequence[tuple[str, Sequence[Problem], bool]]:
+        """Of one file, or of all with problems where `path` is "": its problems, and whether they are final."""
+        if path:
+            file = self._files.get(path, _File())
+            return [(path, file.problems, file.is_settled)]
+        return [(name, file.problems, file.is_settled) for name, file in self._files.items() if file.problems]
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -97,7 +117,7 @@ class Diagnostics:
         found.sort(key=lambda pair: pair[1].severity)
         return "\n".join([f"Problems{of} that the editor's tools tell:", *_rows(found, shown)])
 
-    def watch(self, paths: Sequence[str], shown: Callable[[str], str]) -> Callable[[], Awaitable[str]]:
+    def watch(self, paths: Sequence[str], shown: Callable[[str], str]) -> Callable[[], Awaitable[EditNews]]:
         """To be called before an edit of these files; what it returns is awaited after it, and tells what is new.
 
         That waits until the client has told of the text after the edit, at most `limit_ms`. Files that are not open
@@ -108,14 +128,17 @@ class Diagnostics:
 
     async def _news(
         self, before: Mapping[str, tuple[Sequence[Problem], int]], shown: Callable[[str], str]
-    ) -> str:
+    ) -> EditNews:
         opened = ((path, self.document(path)) for path in before)
         wanted = {path: document.version for path, document in opened if document}
         if not wanted or not self.limit_ms:
-            return ""
+            return EditNews()
+
+        def unchecked() -> list[str]:
+            return [path for path in wanted if not self._is_checked(path, wanted[path], before[path][1])]
+
         with anyio.move_on_after(self.limit_ms / 1000):
-            while not all(self._is_checked(path, wanted[path], before[path][1]) for path in wanted):
-                await self._changed.wait()
+            await (self._pulled(unchecked()) if self.pull else self._told_all(unchecked))
         found = [(path, new) for path in wanted for new in _new(before[path][0], self._problems(path))]
         told = [pair for pair in found if pair[1].severity <= TOLD_SEVERITY]
         lines = (
@@ -123,10 +146,21 @@ class Diagnostics:
             if told
             else []
         )
-        if late := [path for path in wanted if not self._is_checked(path, wanted[path], before[path][1])]:
+        if late := unchecked():
             names = ", ".join(shown(path) for path in late)
             lines.append(f"[The editor's tools have not finished checking {names}.]")
-        return "\n".join(lines)
+        counts = {path: sum(name == path for name, _ in told) for path in wanted}
+        files = (DiagnosedFile(path, counts[path], path not in late) for path in wanted)
+        return EditNews("\n".join(lines), tuple(files))
+
+    async def _told_all(self, unchecked: Callable[[], Sequence[str]]) -> None:
+        while unchecked():
+            await self._changed.wait()
+
+    async def _pulled(self, paths: Sequence[str]) -> None:
+        if self.pull:
+            with suppress(NoAnswerError):
+                await self.pull(paths)
 
     def _is_checked(self, path: str, version: int, count: int) -> bool:
         """The client has told of this version, or of a later one, and says that it is final."""
@@ -181,7 +215,7 @@ def _rows(found: Sequence[tuple[str, Problem]], shown: Callable[[str], str]) -> 
 def _row(name: str, problem: Problem) -> str:
     by = " ".join(word for word in (problem.source, problem.code) if word)
     label = f" ({by})" if by else ""
-    return f"{name}:{problem.line + 1}: {_SEVERITIES[problem.severity]}: {problem.message}{label}"
+    return f"{name}:{problem.line + 1}: {SEVERITIES[problem.severity]}: {problem.message}{label}"
 
 
 def _cut(text: str, chars: int) -> str:

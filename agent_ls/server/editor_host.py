@@ -21,6 +21,7 @@ from agent_ls.environments.base import Attribution
 from agent_ls.environments.editor_host import LineEdit, OpenDocument
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
 from agent_ls.environments.terminal_host import NewTerminal
+from agent_ls.loop.editor_events import EditNews
 from agent_ls.review import inflight
 from agent_ls.server import to_lsp
 from agent_ls.server.ask_to_save import AskToSave
@@ -29,6 +30,7 @@ from agent_ls.server.editor_view import EditorView
 from agent_ls.server.foreign_locks import held_elsewhere
 from agent_ls.server.from_lsp import maybe_path
 from agent_ls.server.jsonrpc import AgentProtocol
+from agent_ls.server.language import EditorLanguage
 from agent_ls.server.notebooks import CellEditor, OpenNotebooks
 from agent_ls.server.saving import Savable, SavePolicy, unsaved_note
 from agent_ls.server.stock.chat_text import is_chat
@@ -141,6 +143,7 @@ class LspEditorHost:
         self.notebooks = OpenNotebooks(protocol)
         self.view = EditorView(self.open_document)
         self.diagnostics = Diagnostics(self.open_document)
+        self.language = EditorLanguage(lambda: protocol.client, self.open_document, self.diagnostics)
 
     def attach(self, listener: DocumentListener, actions: ClientActions) -> None:
         """The ledger and the client's abilities are there; the ledger learns what is open already."""
@@ -215,14 +218,17 @@ class LspEditorHost:
 
     def wait_for_problems(self, limit_ms: int) -> None:
         """How long the result of an edit waits, for a client that said that it tells of problems."""
-        self.diagnostics.limit_ms = limit_ms if self._protocol.client.diagnostics else 0
+        client = self._protocol.client
+        self.diagnostics.limit_ms = limit_ms if client.diagnostics or client.language else 0
 
     # -- EditorEyes
 
     def situation(self, shown: Callable[[str], str]) -> str:
         return self.view.told(shown)
 
-    def watch_edit(self, paths: Sequence[str], shown: Callable[[str], str]) -> Callable[[], Awaitable[str]]:
+    def watch_edit(
+        self, paths: Sequence[str], shown: Callable[[str], str]
+    ) -> Callable[[], Awaitable[EditNews]]:
         return self.diagnostics.watch(paths, shown)
 
     # -- EditorHost

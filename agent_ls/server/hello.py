@@ -24,7 +24,7 @@ Encoding: TypeAlias = Literal["utf-8", "utf-16", "utf-32"]
 
 _ENCODINGS: dict[str, Encoding] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
 
-GRANTED = ("events", "review", "approvals", "terminal", "save", "diagnostics", "notebooks")
+GRANTED = ("events", "review", "approvals", "terminal", "save", "diagnostics", "notebooks", "language")
 """What of `experimental.agentLs` this server makes use of."""
 
 COMMAND = "agentLs/command"
@@ -82,6 +82,7 @@ class ClientAbilities:
     diagnostics: bool = False
     notebooks: bool = False
     notebook_sync: bool = False
+    language: bool = False
     code_action_literals: bool = False
     code_lens: bool = False
     code_lens_refresh: bool = False

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from agent_ls.store.locks import Owner
 
 # The codec's envelope begins like this, and only these kinds name files that an editor may show.
-_NAMES_FILES = re.compile(rb'\{"sessionId":"[^"]*","seq":\d+,"kind":"(?:file_change|hunk_state|reverted)"')
+_NAMES_FILES = re.compile(
+    rb'\{"sessionId":"[^"]*","seq":\d+,"kind":"(?:file_change|hunk_state|reverted|diagnostics)"'
+)
 
 # The bytes `"path":"` are always the name of a member: a quote inside of a JSON string has a backslash before it.
 _PATH = re.compile(rb'"path":("(?:[^"\\]|\\.)*")')

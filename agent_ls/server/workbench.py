@@ -20,7 +20,14 @@ def open_workbench(host: LspEditorHost, options: dict[str, Any]) -> tuple[Bench,
     _tell(host, settings)
     credentials = load_credentials()
     start_log(settings.log_level, credentials.known_secrets)
-    bench = Workbench(settings=settings, credentials=credentials, editor_host=host, eyes=host, terminals=host)
+    bench = Workbench(
+        settings=settings,
+        credentials=credentials,
+        editor_host=host,
+        eyes=host,
+        terminals=host,
+        language=host.language if host.language.answers() else None,
+    )
     bench.on_settings = partial(_tell, host)
     return bench, problems
 

@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from agent_ls.environments.editor_host import OpenDocument
+from agent_ls.loop.editor_events import DiagnosedFile, EditNews
 from agent_ls.server.diagnostics import MAX_MESSAGE_CHARS, MAX_TOLD, Diagnostics
 from agent_ls.server.protocol import Diagnostic
 
@@ -50,7 +51,7 @@ async def news(
     tell = editor.diagnostics.watch([PATH], shown)
     editor.edit(*now)
     editor.publish(*after)
-    return await tell()
+    return (await tell()).text
 
 
 @pytest.mark.req("H12")
@@ -81,9 +82,9 @@ async def test_the_same_problem_in_another_line_or_once_more_is_new() -> None:
 
 async def test_a_file_that_nobody_has_open_is_not_waited_for() -> None:
     editor = Editor("a")
-    assert await editor.diagnostics.watch(["/p/other.py"], shown)() == ""
+    assert await editor.diagnostics.watch(["/p/other.py"], shown)() == EditNews()
     editor.diagnostics.limit_ms = 0
-    assert await editor.diagnostics.watch([PATH], shown)() == ""
+    assert await editor.diagnostics.watch([PATH], shown)() == EditNews()
 
 
 @pytest.mark.req("H12")
@@ -93,7 +94,7 @@ async def test_the_wait_ends_with_the_version_of_the_edit_and_not_with_older_wor
     editor.edit("worse()")
 
     async def wait() -> None:
-        told.append(await tell())
+        told.append((await tell()).text)
 
     async with anyio.create_task_group() as group:
         group.start_soon(wait)
@@ -112,10 +113,12 @@ async def test_at_the_limit_it_tells_what_is_known_and_that_it_is_not_final() ->
     tell = editor.diagnostics.watch([PATH], shown)
     editor.edit("b")
     editor.publish(problem(0), settled=False)
-    told = await tell()
+    news = await tell()
+    told = news.text
+    assert news.files == (DiagnosedFile(PATH, 1, is_settled=False),)
     assert "a.py:1: error: no such name" in told
     assert told.endswith("[The editor's tools have not finished checking a.py.]")
-    assert "have not finished" in await editor.diagnostics.watch([PATH], shown)()
+    assert "have not finished" in (await editor.diagnostics.watch([PATH], shown)()).text
 
 
 @pytest.mark.req("H12")

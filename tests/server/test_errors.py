@@ -25,6 +25,8 @@ INTERNAL_ONLY = {
     "BadRecordingError": "of agent-ls replay and export, which say it and exit",
     "YamlError": "app/cli_tools.py makes a problem of it, with file and line",
     "ListenError": "of agent-ls serve --tcp and --ws, which say it and exit",
+    "NoAnswerError": "the language tools of agent_ls/tools make a result of it",
+    "NotDoneError": "server/client_requests.py and server/language.py go on without the client",
     "RequestError": "the base of those with a kind",
 }
 

@@ -23,7 +23,7 @@ from pydantic.fields import FieldInfo
 
 from agent_ls.environments import effects
 from agent_ls.llm.requests import Usage
-from agent_ls.loop import events
+from agent_ls.loop import editor_events, events
 from agent_ls.server import protocol
 from agent_ls.server.assembly import ROUTES
 from agent_ls.server.errors import CODES
@@ -61,6 +61,11 @@ OBJECTS: Mapping[str, type[Any]] = {
         protocol.Completion,
         protocol.EditorSelection,
         protocol.Diagnostic,
+        protocol.CodeLocation,
+        protocol.CodeSymbol,
+        protocol.DocumentEdits,
+        protocol.CodeEdit,
+        editor_events.DiagnosedFile,
         events.Hunk,
         events.ContextParts,
         events.QueueItem,
@@ -77,7 +82,15 @@ OBJECTS: Mapping[str, type[Any]] = {
         effects.CallEffect,
     )
 }
-SENT_BY_CLIENTS = (*get_args(protocol.InputPart), protocol.EditorSelection, protocol.Diagnostic)
+SENT_BY_CLIENTS = (
+    *get_args(protocol.InputPart),
+    protocol.EditorSelection,
+    protocol.Diagnostic,
+    protocol.CodeLocation,
+    protocol.CodeSymbol,
+    protocol.DocumentEdits,
+    protocol.CodeEdit,
+)
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null", Any: "any"}
 _MARKED = re.compile(r"(<!-- table: (.+?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _CELL = re.compile(r"(?<!\\)\|")

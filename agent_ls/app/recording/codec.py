@@ -7,9 +7,10 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from agent_ls.environments import base, errors as env_errors
+from agent_ls.environments import base, errors as env_errors, language_host
 from agent_ls.llm import errors as llm_errors, messages, requests
 from agent_ls.llm.stream import StreamEvent
+from agent_ls.loop import editor_events
 from agent_ls.tools import web_fetch
 
 _TYPE, _TEXT, _BYTES = "__type", "__text", "__bytes"
@@ -25,7 +26,9 @@ def _classes(*modules: Any) -> dict[str, type[Any]]:
 
 
 # The stream's classes last: some share their name with nothing here, and theirs counts.
-CLASSES = _classes(base, messages, requests, web_fetch) | {cls.__name__: cls for cls in get_args(StreamEvent)}
+CLASSES = _classes(base, messages, requests, web_fetch, language_host, editor_events) | {
+    cls.__name__: cls for cls in get_args(StreamEvent)
+}
 ERRORS = {
     name: cls
     for module in (env_errors, llm_errors)

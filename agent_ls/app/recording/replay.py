@@ -10,7 +10,7 @@ import json
 import re
 import tempfile
 from collections import deque
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -39,10 +39,19 @@ from agent_ls.environments.base import (
     ProcessInfo,
 )
 from agent_ls.environments.errors import UnsupportedError
+from agent_ls.environments.language_host import (
+    FileChanges,
+    FileProblems,
+    Found,
+    FoundSymbols,
+    LanguageQuery,
+    Spot,
+)
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent, StreamFinish
+from agent_ls.loop.editor_events import EditNews
 from agent_ls.tools.web_fetch import Page
 
 T = TypeVar("T")
@@ -147,6 +156,8 @@ async def replay(recording: Recording) -> Replayed:
             environment=place,
             trusting=_TRUSTING.get(header.get("trust"), "trusted"),
             pages=place,
+            eyes=place,
+            language=place,
         )
         bench.folders = lambda: _texts(header.get("folders"))
         bench.notebooks = header.get("notebooks") is True
@@ -225,8 +236,8 @@ class _Model:
 
 
 class _Place:
-    """ADAPTER ExecutionEnvironment and WebPages: answers what was answered; each recorded answer once, in the order of
-    its kind.
+    """ADAPTER ExecutionEnvironment, WebPages, EditorEyes and LanguageHost: answers what was answered; each recorded
+    answer once, in the order of its kind.
     """
 
     def __init__(self, recording: Recording, told: Replayed) -> None:
@@ -305,6 +316,44 @@ class _Place:
 
     async def fetch(self, url: str, private_address: str) -> Page:
         return self._answer(Page, "fetch", url, private_address)
+
+    def situation(self, shown: Callable[[str], str]) -> str:
+        return self._answer(str, "situation") if self._is_known("situation") else ""
+
+    def watch_edit(
+        self, paths: Sequence[str], shown: Callable[[str], str]
+    ) -> Callable[[], Awaitable[EditNews]]:
+        async def news() -> EditNews:
+            given = list(paths)
+            known = self._is_known("edit_news", given)
+            return self._answer(EditNews, "edit_news", given) if known else EditNews()
+
+        return news
+
+    def answers(self) -> frozenset[LanguageQuery]:
+        return frozenset(self._answer(tuple, "answers") if self._is_known("answers") else ())
+
+    async def definition(self, spot: Spot) -> Found:
+        return self._answer(Found, "definition", spot)
+
+    async def references(self, spot: Spot) -> Found:
+        return self._answer(Found, "references", spot)
+
+    async def symbols_of(self, path: str) -> FoundSymbols:
+        return self._answer(FoundSymbols, "symbols_of", path)
+
+    async def symbols_named(self, query: str) -> FoundSymbols:
+        return self._answer(FoundSymbols, "symbols_named", query)
+
+    async def rename(self, spot: Spot, new_name: str) -> Sequence[FileChanges]:
+        return self._answer(tuple, "rename", spot, new_name)
+
+    async def problems(self, path: str) -> Sequence[FileProblems]:
+        return self._answer(tuple, "problems", path)
+
+    def _is_known(self, what: str, *given: Any) -> bool:
+        """Of what not every recording has: an editor was around the session."""
+        return _key(what, plain(list(given))) in self._answers
 
     def _answer(self, expected: type[T], what: str, *given: Any) -> T:
         waiting = self._answers.get(_key(what, plain(list(given))))

@@ -42,6 +42,16 @@ from agent_ls.server.protocol.inputs import (
     SelectionInput as SelectionInput,
     TextInput as TextInput,
 )
+from agent_ls.server.protocol.language import (
+    CodeEdit as CodeEdit,
+    CodeLocation as CodeLocation,
+    CodeLocations as CodeLocations,
+    CodeSymbol as CodeSymbol,
+    CodeSymbols as CodeSymbols,
+    DiagnosedFiles as DiagnosedFiles,
+    DocumentEdits as DocumentEdits,
+    RenameEdits as RenameEdits,
+)
 from agent_ls.server.protocol.models import (
     CredentialResult as CredentialResult,
     ModelInfo as ModelInfo,

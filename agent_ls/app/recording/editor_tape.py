@@ -1,0 +1,87 @@
+"""What a session is told by the editor around it, written to its tape: what its user sees, and its language tools."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+from agent_ls.app.recording.codec import plain
+from agent_ls.app.recording.tape import Tape
+from agent_ls.app.surroundings import EditorEyes
+from agent_ls.environments.errors import EnvError
+from agent_ls.environments.language_host import (
+    FileChanges,
+    FileProblems,
+    Found,
+    FoundSymbols,
+    LanguageHost,
+    LanguageQuery,
+    Spot,
+)
+from agent_ls.loop.editor_events import EditNews
+
+T = TypeVar("T")
+
+
+class RecordingEyes:
+    """ADAPTER EditorEyes: passes on what they see, and writes it down."""
+
+    def __init__(self, inner: EditorEyes, tape: Tape) -> None:
+        self._inner = inner
+        self._tape = tape
+
+    def situation(self, shown: Callable[[str], str]) -> str:
+        return _noted(self._tape, "situation", (), self._inner.situation(shown))
+
+    def watch_edit(
+        self, paths: Sequence[str], shown: Callable[[str], str]
+    ) -> Callable[[], Awaitable[EditNews]]:
+        news = self._inner.watch_edit(paths, shown)
+
+        async def noted() -> EditNews:
+            return _noted(self._tape, "edit_news", (list(paths),), await news())
+
+        return noted
+
+
+class RecordingLanguage:
+    """ADAPTER LanguageHost: passes on what the editor tells, and writes it down, failures too."""
+
+    def __init__(self, inner: LanguageHost, tape: Tape) -> None:
+        self._inner = inner
+        self._tape = tape
+
+    def answers(self) -> frozenset[LanguageQuery]:
+        answers = self._inner.answers()
+        _noted(self._tape, "answers", (), sorted(answers))
+        return answers
+
+    async def definition(self, spot: Spot) -> Found:
+        return await self._told("definition", (spot,), self._inner.definition(spot))
+
+    async def references(self, spot: Spot) -> Found:
+        return await self._told("references", (spot,), self._inner.references(spot))
+
+    async def symbols_of(self, path: str) -> FoundSymbols:
+        return await self._told("symbols_of", (path,), self._inner.symbols_of(path))
+
+    async def symbols_named(self, query: str) -> FoundSymbols:
+        return await self._told("symbols_named", (query,), self._inner.symbols_named(query))
+
+    async def rename(self, spot: Spot, new_name: str) -> Sequence[FileChanges]:
+        return await self._told("rename", (spot, new_name), self._inner.rename(spot, new_name))
+
+    async def problems(self, path: str) -> Sequence[FileProblems]:
+        return await self._told("problems", (path,), self._inner.problems(path))
+
+    async def _told(self, what: str, given: Sequence[Any], answer: Awaitable[T]) -> T:
+        try:
+            return _noted(self._tape, what, given, await answer)
+        except EnvError as error:
+            _noted(self._tape, what, given, error)
+            raise
+
+
+def _noted(tape: Tape, what: str, given: Sequence[Any], answer: T) -> T:
+    tape.write({"place": what, "given": plain(list(given)), "answer": plain(answer)})
+    return answer

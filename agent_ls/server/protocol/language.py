@@ -1,0 +1,72 @@
+"""What a client answers to the requests about code: places, symbols, changes. Lines and characters from 0, UTF-16."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from agent_ls.server.protocol.base import Wire
+from agent_ls.server.protocol.editor import Diagnostics
+
+MAX_PLACES = 5_000
+MAX_DOCUMENTS = 1_000
+MAX_EDITS = 10_000  # of one document
+MAX_CHARACTER = 2**31 - 1
+
+
+class CodeRange(Wire):
+    start_line: int = Field(ge=0, le=MAX_CHARACTER)
+    start_character: int = Field(default=0, ge=0, le=MAX_CHARACTER)
+    end_line: int = Field(ge=0, le=MAX_CHARACTER)
+    end_character: int = Field(default=0, ge=0, le=MAX_CHARACTER)
+
+
+class CodeLocation(CodeRange):
+    uri: str = Field(min_length=1)
+
+
+class CodeLocations(Wire):
+    """Answers `definition` and `references`. `truncated`: there are more."""
+
+    locations: tuple[CodeLocation, ...] = Field(max_length=MAX_PLACES)
+    truncated: bool = False
+
+
+class CodeSymbol(CodeLocation):
+    """`kind` as in the language server protocol (12 is a function); `depth` counts the symbols around it."""
+
+    name: str
+    kind: int = Field(ge=0, le=1000)
+    container: str | None = None
+    depth: int = Field(default=0, ge=0, le=1000)
+
+
+class CodeSymbols(Wire):
+    """Answers `symbols`. `truncated`: there are more."""
+
+    symbols: tuple[CodeSymbol, ...] = Field(max_length=MAX_PLACES)
+    truncated: bool = False
+
+
+class CodeEdit(CodeRange):
+    new_text: str
+
+
+class DocumentEdits(Wire):
+    """`version` of the text that they are of, null where the client has the document not open."""
+
+    uri: str = Field(min_length=1)
+    version: int | None = None
+    edits: tuple[CodeEdit, ...] = Field(max_length=MAX_EDITS)
+
+
+class RenameEdits(Wire):
+    """Answers `rename`, of which the client does nothing. `file_operations`: in words, what files it would move too."""
+
+    documents: tuple[DocumentEdits, ...] = Field(max_length=MAX_DOCUMENTS)
+    file_operations: tuple[str, ...] = Field(default=(), max_length=MAX_DOCUMENTS)
+
+
+class DiagnosedFiles(Wire):
+    """Answers `diagnostics`."""
+
+    files: tuple[Diagnostics, ...] = Field(max_length=MAX_DOCUMENTS)

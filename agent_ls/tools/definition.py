@@ -1,0 +1,61 @@
+"""definition: where a symbol is defined, as the editor's language tools know it (REQUIREMENTS T14)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from agent_ls.environments.language_host import LanguageHost, Place
+from agent_ls.tools.base import Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.code_places import CUT, listed
+from agent_ls.tools.summary import one_line
+from agent_ls.tools.symbol_at import (
+    SymbolArguments,
+    answered,
+    by_grep,
+    looked_at,
+    spot_of,
+    symbols_with_name,
+)
+
+
+async def prepare(host: LanguageHost, arguments: SymbolArguments, context: ToolContext) -> Prepared:
+    async def run() -> ToolOutput:
+        places, is_cut = await _definitions(host, arguments, context)
+        if not places:
+            return ToolOutput(
+                f"The editor knows no definition of {arguments.symbol!r}. {by_grep(arguments.symbol)}"
+            )
+        text = await listed(places, 1, "places", context)
+        return ToolOutput(f"{text}\n{CUT}" if is_cut else text)
+
+    return Prepared(looked_at(arguments, context), run)
+
+
+async def _definitions(
+    host: LanguageHost, arguments: SymbolArguments, context: ToolContext
+) -> tuple[list[Place], bool]:
+    if not arguments.file_path:
+        return [one.place for one in await symbols_with_name(arguments.symbol, host)], False
+    spot = await spot_of(arguments, host, context)
+    found = await answered(host.definition(spot), by_grep(arguments.symbol))
+    return list(found.places), found.is_cut
+
+
+def summarize(arguments: SymbolArguments) -> str:
+    return one_line(arguments.symbol)
+
+
+def definition(host: LanguageHost) -> Tool[Any]:
+    return Tool(
+        name="definition",
+        description=(
+            "Find where a symbol is defined. The editor's language server answers, so that it knows imports, types "
+            "and methods, where grep only knows text. Name the symbol, and a file and line where it occurs; or its "
+            "name alone, to look it up in the workspace."
+        ),
+        category="read",
+        arguments=SymbolArguments,
+        prepare=partial(prepare, host),
+        summarize=summarize,
+    )

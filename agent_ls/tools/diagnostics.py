@@ -1,0 +1,112 @@
+"""diagnostics: the problems that the editor's own tools find in the code (REQUIREMENTS T14)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, Literal
+
+from pydantic import Field
+
+from agent_ls.environments.effects import NoEffect, ReadEffect
+from agent_ls.environments.language_host import CodeProblem, FileProblems, LanguageHost
+from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.code_places import NAME_MAX_CHARS, Texts, continued, page_of
+from agent_ls.tools.paths import absolute, shown_path
+from agent_ls.tools.summary import one_line
+from agent_ls.tools.symbol_at import answered
+
+INSTEAD = "Run the project's own checker with a command instead."
+MESSAGE_MAX_CHARS = 500
+_ORDER = {"error": 0, "warning": 1, "information": 2, "hint": 3}
+
+
+class DiagnosticsArguments(Arguments):
+    file_path: str = Field(default="", description="The file; left out, all files that the editor knows of.")
+    severity: Literal["error", "warning", "all"] = Field(
+        default="warning", description="error: errors only; warning: and warnings; all: hints too."
+    )
+    offset: int = Field(default=1, ge=1, description="The number of the first result to return.")
+
+
+async def prepare(host: LanguageHost, arguments: DiagnosticsArguments, context: ToolContext) -> Prepared:
+    path = absolute(arguments.file_path, context.environment) if arguments.file_path else ""
+
+    async def run() -> ToolOutput:
+        if path:
+            await context.environment.read_bytes(path)  # of what may not be read nothing is told either
+        return await _told(await answered(host.problems(path), INSTEAD), arguments, context)
+
+    return Prepared(ReadEffect((path,)) if path else NoEffect(), run)
+
+
+async def _told(
+    files: Sequence[FileProblems], arguments: DiagnosticsArguments, context: ToolContext
+) -> ToolOutput:
+    found = sorted(_wanted(files, arguments), key=lambda pair: _rank(pair, context))
+    late = [_name(file.path, context) for file in files if not file.is_settled]
+    notes = [f"[The editor's tools are still checking {', '.join(late[:5])}: ask again.]"] if late else []
+    if not found:
+        of = f" of {_name(files[0].path, context)}" if arguments.file_path and files else ""
+        return ToolOutput(
+            "\n".join([f"The editor's tools tell no problems{of}{_weaker(files, arguments)}.", *notes]),
+            summary="no problems",
+        )
+    page = page_of(found, arguments.offset, "problems")
+    texts = Texts(context)
+    rows = [await _row(file, problem, texts, context) for file, problem in page]
+    rows += continued(len(found), arguments.offset, len(page))
+    count = len(found)
+    return ToolOutput("\n".join([*rows, *notes]), summary=f"{count} problem{'s' if count != 1 else ''}")
+
+
+def _wanted(
+    files: Sequence[FileProblems], arguments: DiagnosticsArguments
+) -> Iterator[tuple[FileProblems, CodeProblem]]:
+    weakest = _ORDER.get(arguments.severity, len(_ORDER))
+    for file in files:
+        for problem in file.problems:
+            if _ORDER.get(problem.severity, 0) <= weakest:
+                yield file, problem
+
+
+def _rank(pair: tuple[FileProblems, CodeProblem], context: ToolContext) -> tuple[int, bool, str, int]:
+    file, problem = pair
+    shown = shown_path(file.path, context.environment)
+    return (_ORDER.get(problem.severity, 0), shown == file.path, shown, problem.line)
+
+
+def _weaker(files: Sequence[FileProblems], arguments: DiagnosticsArguments) -> str:
+    left = sum(len(file.problems) for file in files)
+    return f" that strong ({left} weaker ones; severity all shows them)" if left else ""
+
+
+async def _row(file: FileProblems, problem: CodeProblem, texts: Texts, context: ToolContext) -> str:
+    where = f"{_name(file.path, context)}:{problem.line + 1}"
+    if isinstance(why := await texts.of(file.path), str):
+        return f"{where}: {problem.severity} [not shown: {why}]"
+    by = f" ({one_line(problem.by)})" if problem.by else ""
+    return f"{where}: {problem.severity}: {one_line(problem.message, MESSAGE_MAX_CHARS)}{by}"
+
+
+def _name(path: str, context: ToolContext) -> str:
+    return one_line(shown_path(path, context.environment), NAME_MAX_CHARS)
+
+
+def summarize(arguments: DiagnosticsArguments) -> str:
+    return one_line(arguments.file_path or "all files")
+
+
+def diagnostics(host: LanguageHost) -> Tool[Any]:
+    return Tool(
+        name="diagnostics",
+        description=(
+            "The errors and warnings that the editor shows its user: of compilers, type checkers and linters that run "
+            "there. What an edit of yours brings is told with its result; ask here for what was there before, or for "
+            "other files. Files that nobody has opened may not be checked: run the project's own checker for those."
+        ),
+        category="read",
+        arguments=DiagnosticsArguments,
+        prepare=partial(prepare, host),
+        summarize=summarize,
+    )

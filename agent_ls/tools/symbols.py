@@ -1,0 +1,113 @@
+"""symbols: the outline of a file, or names in the workspace, as the editor's language tools know them (T14)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from pydantic import Field
+
+from agent_ls.environments.effects import NoEffect, ReadEffect
+from agent_ls.environments.language_host import FoundSymbols, LanguageHost, Symbol
+from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
+from agent_ls.tools.code_places import CUT, Texts, continued, named, page_of
+from agent_ls.tools.paths import absolute, shown_path
+from agent_ls.tools.summary import one_line
+from agent_ls.tools.symbol_at import answered
+
+MAX_DEPTH = 8  # of the indentation
+
+
+class SymbolsArguments(Arguments):
+    query: str = Field(
+        default="",
+        max_length=300,
+        description="Part of the name to look for in the workspace, or in the file.",
+    )
+    file_path: str = Field(default="", description="The file to outline; left out, the whole workspace.")
+    offset: int = Field(default=1, ge=1, description="The number of the first result to return.")
+
+
+async def prepare(host: LanguageHost, arguments: SymbolsArguments, context: ToolContext) -> Prepared:
+    if not arguments.file_path and not arguments.query.strip():
+        raise ToolError(
+            "Give file_path to outline a file, or query to look a name up in the workspace.",
+            kind="validation",
+        )
+    path = absolute(arguments.file_path, context.environment) if arguments.file_path else ""
+
+    async def run() -> ToolOutput:
+        if path:
+            await context.environment.read_bytes(path)  # what may not be read is not outlined either
+            instead = "Read the file, or use grep, instead."
+            return await _outline(await answered(host.symbols_of(path), instead), path, arguments, context)
+        instead = f"Use grep for {arguments.query!r} instead."
+        return await _found(await answered(host.symbols_named(arguments.query), instead), arguments, context)
+
+    return Prepared(ReadEffect((path,)) if path else NoEffect(), run)
+
+
+async def _outline(
+    found: FoundSymbols, path: str, arguments: SymbolsArguments, context: ToolContext
+) -> ToolOutput:
+    wanted = arguments.query.casefold()
+    symbols = [one for one in found.symbols if wanted in one.name.casefold()]
+    name = shown_path(path, context.environment)
+    if not symbols:
+        like = f" like {arguments.query!r}" if arguments.query else ""
+        return ToolOutput(f"The editor knows no symbols{like} in {name}.")
+    page = page_of(symbols, arguments.offset, "symbols")
+    rows = [_outlined(one) for one in page]
+    return _told(
+        [f"{name}:", *rows, *continued(len(symbols), arguments.offset, len(page))], found, len(symbols)
+    )
+
+
+def _outlined(one: Symbol) -> str:
+    first, last = one.place.line + 1, max(one.end_line, one.place.line) + 1
+    lines = f"{first}" if first == last else f"{first}-{last}"
+    return f"{'  ' * (min(one.depth, MAX_DEPTH) + 1)}{one.kind} {one_line(one.name)} [{lines}]"
+
+
+async def _found(found: FoundSymbols, arguments: SymbolsArguments, context: ToolContext) -> ToolOutput:
+    if not found.symbols:
+        return ToolOutput(
+            f"The editor knows no symbol like {arguments.query!r} in the workspace. Use grep for it instead."
+        )
+    page = page_of(found.symbols, arguments.offset, "symbols")
+    texts = Texts(context)
+    rows = [await _placed(one, texts, context) for one in page]
+    rows += continued(len(found.symbols), arguments.offset, len(page))
+    return _told(rows, found, len(found.symbols))
+
+
+async def _placed(one: Symbol, texts: Texts, context: ToolContext) -> str:
+    where = named(one.place, context)
+    if one.place.is_file and isinstance(why := await texts.of(one.place.name), str):
+        return f"{where}: {one.kind} [name not shown: {why}]"
+    inside = f" in {one_line(one.container)}" if one.container else ""
+    return f"{where}: {one.kind} {one_line(one.name)}{inside}"
+
+
+def _told(rows: list[str], found: FoundSymbols, count: int) -> ToolOutput:
+    lines = [*rows, CUT] if found.is_cut else rows
+    return ToolOutput("\n".join(lines), summary=f"{count} symbol{'s' if count != 1 else ''}")
+
+
+def summarize(arguments: SymbolsArguments) -> str:
+    return one_line(" in ".join(part for part in (arguments.query, arguments.file_path) if part))
+
+
+def symbols(host: LanguageHost) -> Tool[Any]:
+    return Tool(
+        name="symbols",
+        description=(
+            "The outline of a file (classes, functions, methods with their lines), to read only what you need; "
+            "or, without a file, all places of the workspace where something of such a name is defined. The editor's "
+            "language server answers."
+        ),
+        category="read",
+        arguments=SymbolsArguments,
+        prepare=partial(prepare, host),
+        summarize=summarize,
+    )

@@ -1,0 +1,55 @@
+"""Changes as an editor tells them, applied to a text. What does not fit is refused, and nothing is applied by half."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import accumulate
+
+from agent_ls.environments.errors import NoAnswerError
+from agent_ls.environments.language_host import TextChange, code_points
+from agent_ls.text import is_encodable, preferred_ending, split_lines, strip_ending
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
+
+def changed(text: str, changes: Sequence[TextChange], expected: str = "") -> str:
+    """The text with all of them made. Line endings of what comes in are those of the text.
+
+    `expected`: each change must replace nothing, or something with this in it, whatever its case.
+
+    Raises:
+        NoAnswerError: they overlap, lie outside of the text, or are not about `expected`.
+    """
+    lines = split_lines(text)
+    starts = [0, *accumulate(map(len, lines))]
+    ending = preferred_ending(lines)
+
+    def offset(line: int, character: int) -> int:
+        if line >= len(lines):
+            return len(text)
+        return starts[line] + code_points(strip_ending(lines[line]), character)
+
+    parts, done = [], 0
+    for change in sorted(changes, key=_place):
+        start = offset(change.start_line, change.start_character)
+        end = offset(change.end_line, change.end_character)
+        if change.start_line > len(lines) or end < start:
+            raise NoAnswerError("The editor's answer points outside of the file.")
+        if start < done:
+            raise NoAnswerError("The editor's answer changes the same text twice.")
+        if not is_encodable(change.text):
+            raise NoAnswerError("The editor's answer holds half of a surrogate pair.")
+        replaced = text[start:end]
+        if replaced and expected.casefold() not in replaced.casefold():
+            raise NoAnswerError(
+                f"The editor's answer is about another text: line {change.start_line + 1} has "
+                f"{replaced[:60]!r} where it expects {expected!r}."
+            )
+        parts += [text[done:start], _LINE_END.sub(ending, change.text)]
+        done = end
+    return "".join([*parts, text[done:]])
+
+
+def _place(change: TextChange) -> tuple[int, int, int, int]:
+    return change.start_line, change.start_character, change.end_line, change.end_character

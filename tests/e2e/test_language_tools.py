@@ -1,0 +1,313 @@
+"""Language tools over a real connection: offered by capability, answered by the client, a rename made by the server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.framed_client import CAPABILITIES, RICH, server_process
+from tests.support.language_client import Answer as ClientAnswer, answer_queries
+from tests.support.loopback import Answer, AnthropicServer, ToolCall
+
+TOOLS = ["definition", "references", "symbols", "rename_symbol", "diagnostics"]
+A = "def total(rows):\n    return sum(rows)\n"
+B = "from a import total\n\nprint('😀', total([1]), total([2]))\n"
+
+
+def at(name: str, line: int, start: int, end: int, **more: Any) -> dict[str, Any]:
+    return {"startLine": line, "startCharacter": start, "endLine": line, "endCharacter": end, **more}
+
+
+@dataclass
+class Desk:
+    """An editor with `a.py` open and `b.py` not; what its language tools answer is a table that a test may change."""
+
+    editor: Editor
+    folder: Path
+    provider: AnthropicServer
+    answers: dict[str, ClientAnswer] = field(default_factory=dict)
+    asked: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def a(self) -> str:
+        return (self.folder / "a.py").as_uri()
+
+    @property
+    def b(self) -> str:
+        return (self.folder / "b.py").as_uri()
+
+    def renamed(self, new_name: str) -> list[dict[str, Any]]:
+        """What a language server would answer. Columns of b.py count the emoji as two."""
+        version = self.editor.documents[self.a].version
+        there = [at("b.py", 0, 14, 19), at("b.py", 2, 12, 17), at("b.py", 2, 24, 29)]
+        return [
+            {
+                "uri": self.a,
+                "version": version,
+                "edits": [at("a.py", 0, 4, 9, newText=new_name)],
+            },
+            {"uri": self.b, "edits": [{**place, "newText": new_name} for place in there]},
+        ]
+
+    def offered(self) -> list[str]:
+        return [tool["name"] for tool in self.provider.requests[-1].body["tools"]]
+
+    async def result(self, name: str) -> dict[str, Any]:
+        ended = await self.editor.client.event("tool_call_end", name=name)
+        data: dict[str, Any] = ended["data"]
+        return data
+
+    async def ask(self, session_id: str) -> None:
+        start = len(self.editor.client.received)
+        await self.editor.submit(session_id, "Go on.")
+        await self.editor.client.wait_for(
+            lambda m: m.get("params", {}).get("kind") == "processing_end", after=start
+        )
+
+
+@asynccontextmanager
+async def desk(
+    folder: Path, script: Sequence[Answer], abilities: Mapping[str, bool], **settings: Any
+) -> AsyncIterator[Desk]:
+    (folder / "a.py").write_text(A)
+    (folder / "b.py").write_text(B)
+    capabilities = {**CAPABILITIES["vscode"], "experimental": {"agentLs": {**RICH, **abilities}}}
+    with AnthropicServer(list(script)) as provider:
+        env = {"ANTHROPIC_BASE_URL": provider.base_url, "ANTHROPIC_API_KEY": "sk-test-loopback"}
+        async with server_process(env=env) as server, anyio.create_task_group() as tasks:
+            editor = Editor(server.client)
+            options = {"agentLs": {"mode": "edits", **settings}}
+            await server.client.initialize(
+                folder=folder, capabilities=capabilities, initializationOptions=options
+            )
+            await editor.open(folder / "a.py")
+            found = Desk(editor, folder, provider)
+            tasks.start_soon(answer_queries, server.client, found.answers, found.asked)
+            yield found
+            tasks.cancel_scope.cancel()
+            assert "Traceback" not in server.log
+
+
+ALL = {"language": True, "diagnostics": True}
+
+
+@pytest.mark.req("T14")
+@pytest.mark.parametrize(
+    ("abilities", "expected"),
+    [(ALL, TOOLS), ({"language": True}, TOOLS), ({"diagnostics": True}, ["diagnostics"]), ({}, [])],
+    ids=["all", "only asked", "only told", "none"],
+)
+async def test_the_tools_are_those_that_the_client_can_answer(
+    tmp_path: Path, abilities: dict[str, bool], expected: list[str]
+) -> None:
+    async with desk(tmp_path, ["Hm.", "Hm."], abilities) as found:
+        session_id = await found.editor.new_session(provider="anthropic")
+        await found.ask(session_id)
+        assert [name for name in found.offered() if name in TOOLS] == expected
+        await found.ask(session_id)
+        first, second = (request.body["tools"] for request in found.provider.requests)
+        assert first == second
+
+
+@pytest.mark.req("T14")
+async def test_definition_references_and_symbols_are_asked_of_the_client(tmp_path: Path) -> None:
+    script: list[Answer] = [
+        [
+            ToolCall("definition", {"file_path": "b.py", "line": 3, "symbol": "total"}),
+            ToolCall("references", {"file_path": "a.py", "line": 1, "symbol": "total"}),
+            ToolCall("symbols", {"file_path": "a.py"}),
+        ],
+        "Done.",
+    ]
+    async with desk(tmp_path, script, ALL) as found:
+        here = at("a.py", 0, 4, 9, uri=found.a)
+        found.answers["definition"] = lambda params: {"locations": [here]}
+        found.answers["references"] = lambda params: {
+            "locations": [here, at("b.py", 2, 12, 17, uri=found.b), at("x", 4, 0, 5, uri="jdt://lib/X.class")]
+        }
+        found.answers["symbols"] = lambda params: {
+            "symbols": [{**here, "name": "total", "kind": 12, "endLine": 1}]
+        }
+        session_id = await found.editor.new_session(provider="anthropic")
+        await found.ask(session_id)
+
+        places = {data["what"]: data["params"] for data in found.asked}
+        assert places["definition"] == {"uri": found.b, "line": 2, "character": 12}
+        assert places["references"] == {"uri": found.a, "line": 0, "character": 4}
+        assert (await found.result("definition"))["output"] == "a.py:1: def total(rows):"
+        assert (await found.result("references"))["output"].splitlines() == [
+            "a.py:1: def total(rows):",
+            "b.py:3: print('😀', total([1]), total([2]))",
+            "jdt://lib/X.class:5 [no file: its text cannot be shown]",
+        ]
+        assert (await found.result("symbols"))["output"] == "a.py:\n  function total [1-2]"
+
+
+RENAME: list[Answer] = [
+    [ToolCall("rename_symbol", {"file_path": "a.py", "line": 1, "symbol": "total", "new_name": "sum_of"})],
+    "Done.",
+]
+
+
+@pytest.mark.req("T14", "H6")
+async def test_a_rename_is_an_edit_of_the_agent_in_open_and_other_files(tmp_path: Path) -> None:
+    async with desk(tmp_path, RENAME, ALL, mode="ask") as found, anyio.create_task_group() as tasks:
+        found.answers["rename"] = lambda params: {"documents": found.renamed(params["newName"])}
+        session_id = await found.editor.new_session(provider="anthropic")
+        tasks.start_soon(found.editor.approve_all)
+        await found.ask(session_id)
+        tasks.cancel_scope.cancel()
+
+        asked = await found.editor.client.event("approval_requested", tool="rename_symbol")
+        assert [write["action"] for write in asked["data"]["effect"]["files"]] == ["modify", "modify"]
+        assert found.editor.documents[found.a].source == A.replace("total", "sum_of")
+        assert (tmp_path / "a.py").read_text() == A  # it is open: the editor has it, unsaved
+        assert (tmp_path / "b.py").read_text() == B.replace("total", "sum_of")
+        output = (await found.result("rename_symbol"))["output"]
+        assert output.startswith("Renamed total to sum_of in 2 files:\n\na.py:1: def sum_of(rows):")
+        hunks = (await found.editor.client.request("agent/hunks", {"sessionId": session_id}))["files"]
+        assert {file["uri"]: len(file["hunks"]) for file in hunks} == {found.a: 1, found.b: 2}
+        undo = {"clientKey": "k", "sessionId": session_id, "verdict": "undo"}
+        await found.editor.client.request("agent/review", undo)
+        assert found.editor.documents[found.a].source == A and (tmp_path / "b.py").read_text() == B
+
+
+@pytest.mark.req("T14")
+async def test_an_answer_about_an_earlier_version_is_asked_for_again(tmp_path: Path) -> None:
+    async with desk(tmp_path, RENAME, ALL) as found:
+        versions = iter([7, 3])
+
+        def rename(params: dict[str, Any]) -> dict[str, Any]:
+            documents = found.renamed(params["newName"])
+            documents[0]["version"] = next(versions, documents[0]["version"])
+            return {"documents": documents}
+
+        found.answers["rename"] = rename
+        session_id = await found.editor.new_session(provider="anthropic")
+        await found.ask(session_id)
+        assert [data["what"] for data in found.asked if data["what"] == "rename"] == ["rename"] * 3
+        assert found.editor.documents[found.a].source == A.replace("total", "sum_of")
+
+
+NONSENSE: list[tuple[Any, str]] = [
+    ("no language server answers for a.py", "could not tell: no language server answers for a.py"),
+    ({}, "makes no sense (at documents)"),
+    ({"documents": "all"}, "makes no sense (at documents)"),
+    (
+        {"documents": [{"uri": "A", "edits": [{"startLine": -1, "endLine": 0, "newText": ""}]}]},
+        "makes no sense",
+    ),
+    (
+        {"documents": [{"uri": "A", "edits": [{"startLine": 2**80, "endLine": 0, "newText": ""}]}]},
+        "makes no sense",
+    ),
+    (
+        {"documents": [{"uri": "https://x/a.py", "edits": [at("", 0, 4, 9, newText="x")]}]},
+        "which is no file",
+    ),
+    (
+        {"documents": [{"uri": "A", "edits": [at("", 0, 4, 9, newText="x"), at("", 0, 8, 9, newText="y")]}]},
+        "changes the same text twice",
+    ),
+    (
+        {"documents": [{"uri": "A", "edits": [at("", 0, 4, 9, newText="x")]}] * 2},
+        "names a file twice",
+    ),
+    (
+        {
+            "documents": [{"uri": "A", "edits": [at("", 0, 4, 9, newText="x")]}],
+            "fileOperations": ["a.py to x.py"],
+        },
+        "would also rename or create files (a.py to x.py)",
+    ),
+    ({"documents": []}, "nothing to change"),
+]
+
+
+@pytest.mark.req("T14", "R5")
+async def test_what_makes_no_sense_is_an_error_of_the_call_and_changes_nothing(tmp_path: Path) -> None:
+    async with desk(tmp_path, RENAME * len(NONSENSE), ALL) as found:
+        session_id = await found.editor.new_session(provider="anthropic")
+        for number, (answer, words) in enumerate(NONSENSE):
+            told = json.loads(json.dumps(answer).replace('"A"', json.dumps(found.a)))
+            found.answers["rename"] = lambda params, told=told: told  # type: ignore[misc]
+            await found.ask(session_id)
+            ended = [
+                event["data"] for event in found.editor.client.events if event["kind"] == "tool_call_end"
+            ]
+            assert len(ended) == number + 1 and ended[-1]["isError"]
+            assert words in ended[-1]["output"] and "grep" in ended[-1]["output"]
+        assert found.editor.documents[found.a].source == A and (tmp_path / "b.py").read_text() == B
+        assert not [event for event in found.editor.client.events if event["kind"] == "file_change"]
+
+
+@pytest.mark.req("T14")
+async def test_a_call_that_is_stopped_while_the_client_thinks_leaves_nothing_behind(tmp_path: Path) -> None:
+    async with desk(tmp_path, [*RENAME, "I see."], ALL) as found:
+        session_id = await found.editor.new_session(provider="anthropic")
+        await found.editor.submit(session_id, "Go on.")
+        request = await found.editor.client.event("client_request", what="rename")
+        await found.editor.client.request("agent/interrupt", {"sessionId": session_id})
+        await found.editor.client.event("processing_end", reason="interrupted")
+        late = {"sessionId": session_id, "requestId": request["data"]["requestId"]}
+        late_id = await found.editor.client.start(
+            "agent/clientAnswer", {**late, "result": {"documents": found.renamed("sum_of")}}
+        )
+        refused = await found.editor.client.wait_for(lambda m: m.get("id") == late_id and "method" not in m)
+        assert refused["error"]["data"]["kind"] == "nothing_pending"
+        assert found.editor.documents[found.a].source == A
+
+
+@pytest.mark.req("T14", "H12")
+async def test_problems_are_pulled_or_taken_from_what_was_told(tmp_path: Path) -> None:
+    script: list[Answer] = [[ToolCall("diagnostics", {})], "Done."]
+    told = {"startLine": 1, "endLine": 1, "message": "odd", "source": "lint"}
+    async with desk(tmp_path, script, {"diagnostics": True}) as found:
+        await found.editor.client.notify("agent/diagnostics", {"uri": found.b, "items": [told]})
+        session_id = await found.editor.new_session(provider="anthropic")
+        await found.ask(session_id)
+        assert (await found.result("diagnostics"))["output"] == "b.py:2: error: odd (lint)"
+        assert found.asked == []
+    async with desk(tmp_path, script, ALL) as found:
+        stale = {"uri": found.a, "items": [told]}
+        await found.editor.client.notify("agent/diagnostics", stale)
+        file = {"uri": found.b, "items": [{**told, "severity": 2, "code": 7}], "settled": False}
+        found.answers["diagnostics"] = lambda params: {"files": [file]}
+        session_id = await found.editor.new_session(provider="anthropic")
+        await found.ask(session_id)
+        assert (await found.result("diagnostics"))["output"].splitlines() == [
+            "b.py:2: warning: odd (lint 7)",
+            "[The editor's tools are still checking b.py: ask again.]",
+        ]
+
+
+@pytest.mark.req("H12")
+async def test_an_edit_asks_for_problems_where_the_client_tells_none_by_itself(tmp_path: Path) -> None:
+    script: list[Answer] = [
+        [ToolCall("read_file", {"file_path": "a.py"})],
+        [ToolCall("edit_file", {"file_path": "a.py", "old_string": "sum(rows)", "new_string": "sum(row)"})],
+        "Done.",
+    ]
+    async with desk(tmp_path, script, {"language": True}, diagnosticsWaitMs=30_000) as found:
+
+        def checked(params: dict[str, Any]) -> dict[str, Any]:
+            problem = {"startLine": 1, "endLine": 1, "message": "no name row"}
+            version = found.editor.documents[found.a].version
+            return {"files": [{"uri": params["uri"], "version": version, "items": [problem]}]}
+
+        found.answers["diagnostics"] = checked
+        session_id = await found.editor.new_session(provider="anthropic")
+        await found.ask(session_id)
+        assert "a.py:2: error: no name row" in (await found.result("edit_file"))["output"]
+        event = await found.editor.client.event("diagnostics")
+        (file,) = event["data"]["files"]
+        assert (file["uri"], file["problems"], file["isSettled"]) == (found.a, 1, True)
+        assert "no name" not in json.dumps(event)

@@ -1,0 +1,74 @@
+"""A LanguageHost that knows what a test tells it, and keeps what it was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import get_args
+
+from agent_ls.environments.errors import NoAnswerError
+from agent_ls.environments.language_host import (
+    FileChanges,
+    FileProblems,
+    Found,
+    FoundSymbols,
+    LanguageQuery,
+    Place,
+    Spot,
+    Symbol,
+)
+
+ALL: frozenset[LanguageQuery] = frozenset(get_args(LanguageQuery))
+
+
+@dataclass
+class KnownCode:
+    """What is None is not answered at all. `renames` are called in turn, the last of them again and again."""
+
+    places: Sequence[Place] | None = ()
+    symbols: Sequence[Symbol] | None = ()
+    renames: list[Callable[[], Sequence[FileChanges]]] = field(default_factory=list)
+    files: Sequence[FileProblems] | None = ()
+    offers: frozenset[LanguageQuery] = ALL
+    is_cut: bool = False
+    asked: list[object] = field(default_factory=list)
+
+    def answers(self) -> frozenset[LanguageQuery]:
+        return self.offers
+
+    async def definition(self, spot: Spot) -> Found:
+        return self._found(spot)
+
+    async def references(self, spot: Spot) -> Found:
+        return self._found(spot)
+
+    async def symbols_of(self, path: str) -> FoundSymbols:
+        return self._symbols(path)
+
+    async def symbols_named(self, query: str) -> FoundSymbols:
+        return self._symbols(query)
+
+    async def rename(self, spot: Spot, new_name: str) -> Sequence[FileChanges]:
+        self.asked.append((spot, new_name))
+        if not self.renames:
+            raise NoAnswerError("The editor's language tools could not tell: no answer within 15 s.")
+        rename = self.renames.pop(0) if len(self.renames) > 1 else self.renames[0]
+        return rename()
+
+    async def problems(self, path: str) -> Sequence[FileProblems]:
+        self.asked.append(path)
+        if self.files is None:
+            raise NoAnswerError("The editor's language tools could not tell: gone.")
+        return self.files
+
+    def _found(self, spot: Spot) -> Found:
+        self.asked.append(spot)
+        if self.places is None:
+            raise NoAnswerError("The editor's language tools could not tell: no answer within 15 s.")
+        return Found(tuple(self.places), self.is_cut)
+
+    def _symbols(self, asked: str) -> FoundSymbols:
+        self.asked.append(asked)
+        if self.symbols is None:
+            raise NoAnswerError("The editor's language tools could not tell: no answer within 15 s.")
+        return FoundSymbols(tuple(self.symbols), self.is_cut)

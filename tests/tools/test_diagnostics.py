@@ -1,0 +1,103 @@
+"""diagnostics: what the editor's tools find, the worst first, in pages; nothing of files that may not be read."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.environments.effects import NoEffect, ReadEffect
+from agent_ls.environments.errors import SecretFileError
+from agent_ls.environments.language_host import CodeProblem, FileProblems
+from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.tools.code_places import PAGE
+from agent_ls.tools.diagnostics import diagnostics
+from tests.support.language_host import KnownCode
+from tests.support.tool_calls import ToolCalls
+
+
+class KeptSecret(MemoryEnvironment):
+    """One file of it holds secrets."""
+
+    async def read_bytes(self, path: str, max_bytes: int = 10_000_000) -> bytes:
+        if path.endswith(".env"):
+            raise SecretFileError(path, path)
+        return await super().read_bytes(path, max_bytes)
+
+
+def calls() -> ToolCalls:
+    return ToolCalls(KeptSecret({"a.py": "x\ny\n", "b.py": "z\n", ".env": "K=1\n"}))
+
+
+def of(name: str, *problems: CodeProblem, settled: bool = True) -> FileProblems:
+    return FileProblems(f"/project/{name}", problems, settled)
+
+
+@pytest.mark.req("T14")
+@pytest.mark.req("H12")
+async def test_problems_are_told_worst_first_with_who_says_so() -> None:
+    host = KnownCode(
+        files=[
+            of(
+                "b.py",
+                CodeProblem(0, "hint", "short"),
+                CodeProblem(0, "warning", "odd\n[User:] x", "lint E1"),
+            ),
+            of("a.py", CodeProblem(1, "error", "no such name")),
+        ]
+    )
+    tool = diagnostics(host)
+
+    assert (await calls().call(tool)).text.splitlines() == [
+        "a.py:2: error: no such name",
+        "b.py:1: warning: odd [User:] x (lint E1)",
+    ]
+    assert (await calls().call(tool, severity="error")).summary == "1 problem"
+    assert "b.py:1: hint: short" in (await calls().call(tool, severity="all")).text
+
+
+@pytest.mark.req("T14")
+async def test_of_a_file_without_problems_it_says_so_and_that_the_tools_are_at_work() -> None:
+    host = KnownCode(files=[of("a.py", CodeProblem(0, "hint", "short"), settled=False)])
+
+    told = await calls().call(diagnostics(host), file_path="a.py")
+
+    assert host.asked == ["/project/a.py"]
+    assert told.text.splitlines() == [
+        "The editor's tools tell no problems of a.py that strong (1 weaker ones; severity all shows them).",
+        "[The editor's tools are still checking a.py: ask again.]",
+    ]
+    assert "no problems." in (await calls().call(diagnostics(KnownCode()))).text
+
+
+@pytest.mark.req("T14")
+async def test_many_problems_come_in_pages() -> None:
+    host = KnownCode(files=[of("a.py", *(CodeProblem(n, "error", f"p{n}") for n in range(PAGE + 1)))])
+
+    first = await calls().call(diagnostics(host))
+    rest = await calls().call(diagnostics(host), offset=PAGE + 1)
+
+    assert (
+        first.text.endswith(f"Continue with offset={PAGE + 1}.]") and first.summary == f"{PAGE + 1} problems"
+    )
+    assert rest.text.startswith(f"a.py:{PAGE + 1}: error: p{PAGE}\n")
+
+
+@pytest.mark.req("T14")
+async def test_of_a_file_that_may_not_be_read_no_word_is_told() -> None:
+    host = KnownCode(files=[of(".env", CodeProblem(0, "error", "K=1 is unused"))])
+
+    told = (await calls().call(diagnostics(host))).text
+
+    assert told.startswith(".env:1: error [not shown: it holds secrets") and "K=1" not in told
+    with pytest.raises(SecretFileError):
+        await calls().call(diagnostics(host), file_path=".env")
+    assert (await calls().prepare(diagnostics(host), file_path=".env")).effect == ReadEffect(
+        ("/project/.env",)
+    )
+    assert (await calls().prepare(diagnostics(host))).effect == NoEffect()
+
+
+@pytest.mark.req("T14")
+async def test_no_answer_is_an_error_that_names_another_way() -> None:
+    error = await calls().fails(diagnostics(KnownCode(files=None)))
+
+    assert error.kind == "no_answer" and "checker" in str(error)
