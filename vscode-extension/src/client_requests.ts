@@ -1,10 +1,13 @@
 // What the server asks of this window by a `client_request` event, and the one answer that each gets.
 import * as vscode from "vscode";
 import type { Client } from "./client";
+import type { DiagnosticsReporter } from "./context/diagnostics";
+import { languageAnswerers } from "./context/language";
 import { editNotebook } from "./context/notebooks";
 import type { ClientRequest } from "./events";
 import { type Log, inBackground } from "./logger";
 import { type AgentEvent, problemOf } from "./protocol";
+import type { CodeQuery } from "./protocol_language";
 import type { HostTerminals } from "./terminals/host";
 
 type Answerer = (params: unknown) => object | Promise<object>;
@@ -42,8 +45,23 @@ const save: Answerer = async (params) => {
 /** The workbench watches the files that it shows and reads them anew by itself. */
 const checkTime: Answerer = () => ({});
 
-function answererOf(what: string, terminals: HostTerminals): Answerer | undefined {
+/** What answers besides the editor itself. */
+export interface Faces {
+  readonly terminals: HostTerminals;
+  readonly problems: DiagnosticsReporter;
+}
+
+async function diagnostics({ uri }: CodeQuery["diagnostics"], problems: DiagnosticsReporter): Promise<object> {
+  return { files: await problems.reports(uri === undefined ? undefined : vscode.Uri.parse(uri, true)) };
+}
+
+function answererOf(what: string, { terminals, problems }: Faces): Answerer | undefined {
   switch (what) {
+    case "definition": return (params) => languageAnswerers.definition(params as CodeQuery["definition"]);
+    case "references": return (params) => languageAnswerers.references(params as CodeQuery["references"]);
+    case "symbols": return (params) => languageAnswerers.symbols(params as CodeQuery["symbols"]);
+    case "rename": return (params) => languageAnswerers.rename(params as CodeQuery["rename"]);
+    case "diagnostics": return (params) => diagnostics(params as CodeQuery["diagnostics"], problems);
     case "save": return save;
     case "checkTime": return checkTime;
     case "editNotebook": return editNotebook;
@@ -53,9 +71,9 @@ function answererOf(what: string, terminals: HostTerminals): Answerer | undefine
   }
 }
 
-async function answer(client: Client, event: AgentEvent, terminals: HostTerminals): Promise<void> {
+async function answer(client: Client, event: AgentEvent, faces: Faces): Promise<void> {
   const { requestId, what, params } = event.data as ClientRequest;
-  const answerer = answererOf(what, terminals);
+  const answerer = answererOf(what, faces);
   const reply = { sessionId: event.sessionId, requestId };
   if (!answerer) {
     await client.request("agent/clientAnswer", { ...reply, error: `this editor cannot do ${what}` });
@@ -70,7 +88,7 @@ async function answer(client: Client, event: AgentEvent, terminals: HostTerminal
   await client.request("agent/clientAnswer", { ...reply, ...outcome });
 }
 
-export function answerClientRequest(client: Client, log: Log, event: AgentEvent, terminals: HostTerminals): void {
+export function answerClientRequest(client: Client, log: Log, event: AgentEvent, faces: Faces): void {
   // Late and second answers are refused by the server: that is for the log, not for the user.
-  inBackground(log, answer(client, event, terminals));
+  inBackground(log, answer(client, event, faces));
 }

@@ -9,7 +9,7 @@ import { Inbox } from "./chat/inbox";
 import { Offers } from "./chat/offers";
 import { ChatPanel } from "./chat/panel";
 import { Client } from "./client";
-import { answerClientRequest } from "./client_requests";
+import { type Faces, answerClientRequest } from "./client_requests";
 import { registerCommands } from "./commands";
 import { Contexts } from "./contexts";
 import type { Ctx } from "./ctx";
@@ -59,7 +59,7 @@ function commandsOf(client: Client): CommandWire {
 }
 
 function connect(
-  ctx: Ctx, reporters: readonly { restart(): void }[], keys: Keys, hosts: HostTerminals, status: () => Status,
+  ctx: Ctx, reporters: readonly { restart(): void }[], keys: Keys, faces: Faces, status: () => Status,
 ): void {
   const { client, sessions, log } = ctx;
   const ends = new Ends();
@@ -70,7 +70,7 @@ function connect(
     if (switched === true && provider !== undefined) inBackground(log, keys.explain(provider));
   });
   client.onEvent = (event) => {
-    if (event.kind === "client_request") answerClientRequest(client, log, event, hosts);
+    if (event.kind === "client_request") answerClientRequest(client, log, event, faces);
     else sessions.onEvent(event);
   };
   const giveUp = async () => {
@@ -103,7 +103,7 @@ export function activate(extension: vscode.ExtensionContext): void {
   const problems = new DiagnosticsReporter(client);
   const keys = new Keys(extension, client, log);
   const hosts = new HostTerminals();
-  connect(ctx, [state, problems], keys, hosts, () => status);
+  connect(ctx, [state, problems], keys, { terminals: hosts, problems }, () => status);
   locator.onReady = () => { sessions.say("info", "The server is set up. Send your message again."); };
 
   const store = new ReviewStore(sessions);

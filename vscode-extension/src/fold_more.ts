@@ -51,4 +51,6 @@ export const moreFolds = {
   },
   rule_removed: () => undefined,
   cache_lost: () => undefined,
+  /** What was found stands in the output of the call. */
+  diagnostics: () => undefined,
 };

@@ -16,6 +16,7 @@ export const ABILITIES = {
   save: true,
   diagnostics: true,
   notebooks: true,
+  language: true,
 } as const;
 
 export type Mode = "plan" | "ask" | "edits" | "full";

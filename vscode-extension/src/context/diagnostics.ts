@@ -7,6 +7,8 @@ import { type Moments, Told, settlesAtMs } from "./diagnostics_model";
 const BURST_MS = 50; // one message for what comes at once
 const MAX_ITEMS = 200; // of a file: more than anyone reads
 const MAX_CHARS = 2_000; // of a message
+const MAX_FILES = 1_000; // as many as the server takes
+const MAX_WAIT_MS = 10_000; // for checkers that go on and on: less than the server waits
 
 const SEVERITY: Record<vscode.DiagnosticSeverity, DiagnosticItem["severity"]> = {
   [vscode.DiagnosticSeverity.Error]: 1,
@@ -30,6 +32,10 @@ export function itemOf(diagnostic: vscode.Diagnostic): DiagnosticItem {
   };
 }
 
+function isOpen(uri: vscode.Uri): boolean {
+  return vscode.workspace.textDocuments.some((each) => each.uri.toString() === uri.toString());
+}
+
 function reportOf(uri: vscode.Uri, isSettled: boolean): DiagnosticsReport {
   const document = vscode.workspace.textDocuments.find((each) => each.uri.toString() === uri.toString());
   const worstFirst = [...vscode.languages.getDiagnostics(uri)].sort((a, b) => a.severity - b.severity);
@@ -51,6 +57,7 @@ interface Watched {
 export class DiagnosticsReporter implements vscode.Disposable {
   private readonly watched = new Map<string, Watched>();
   private readonly told = new Told();
+  private readonly waiting = new Map<string, (() => void)[]>();
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(private readonly client: Client) {
@@ -65,6 +72,27 @@ export class DiagnosticsReporter implements vscode.Disposable {
   restart(): void {
     this.told.clear();
     for (const [uri, items] of vscode.languages.getDiagnostics()) if (items.length > 0) this.send(uri, true);
+  }
+
+  /** What is known of one file, or of all. A file that nobody had open is opened, and its checkers are waited for. */
+  async reports(uri: vscode.Uri | undefined): Promise<readonly DiagnosticsReport[]> {
+    if (!uri) {
+      const found = vscode.languages.getDiagnostics().filter(([each, items]) => each.scheme === "file" && items.length > 0);
+      return found.slice(0, MAX_FILES).map(([each]) => reportOf(each, !this.watched.has(each.toString())));
+    }
+    if (!isOpen(uri)) {
+      await vscode.workspace.openTextDocument(uri);
+      this.changed(uri);
+    }
+    if (this.watched.has(uri.toString())) await this.settled(uri.toString());
+    return [reportOf(uri, !this.watched.has(uri.toString()))];
+  }
+
+  private settled(key: string): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, MAX_WAIT_MS);
+      this.waiting.set(key, [...(this.waiting.get(key) ?? []), () => { clearTimeout(timer); resolve(); }]);
+    });
   }
 
   dispose(): void {
@@ -99,6 +127,9 @@ export class DiagnosticsReporter implements vscode.Disposable {
       clearTimeout(file.burst);
       this.watched.delete(uri.toString());
       this.send(uri, true);
+      const waiting = this.waiting.get(uri.toString()) ?? [];
+      this.waiting.delete(uri.toString());
+      for (const resolve of waiting) resolve();
     }, Math.max(0, settlesAtMs(file.moments) - performance.now()));
   }
 

@@ -1,6 +1,8 @@
 -- What the server asks of this editor by a `client_request` event, and the one answer that each gets.
 local client = require("agent_ls.client")
 local files = require("agent_ls.files")
+local language = require("agent_ls.language")
+local log = require("agent_ls.log")
 local protocol = require("agent_ls.protocol")
 local relay = require("agent_ls.relay")
 
@@ -64,17 +66,27 @@ local answerers =
 
 ---@param event agent_ls.Event of kind client_request
 function M.answer(event)
-  local data = event.data
-  local answerer = answerers[data.what]
-  local answer = { sessionId = event.sessionId, requestId = data.requestId }
-  if not answerer then
-    answer.error = ("this editor cannot do %q"):format(tostring(data.what))
-  else
-    local ok, result = pcall(answerer, data.params or {})
-    answer.result = ok and result or nil
-    answer.error = not ok and tostring(result) or nil
+  local data, is_answered = event.data, false
+  local function done(result, why)
+    if not is_answered then
+      is_answered = true
+      local answer = { sessionId = event.sessionId, requestId = data.requestId }
+      answer.result, answer.error = result, not result and (why or "the editor has no answer") or nil
+      client.request(protocol.method.client_answer, answer)
+    end
   end
-  client.request(protocol.method.client_answer, answer)
+  local now, later = answerers[data.what], language.answerers[data.what]
+  if later then
+    local ok, err = pcall(later, data.params or {}, function(result, why)
+      log.guarded("an answer", done)(result, why)
+    end)
+    return not ok and done(nil, tostring(err))
+  end
+  if not now then
+    return done(nil, ("this editor cannot do %q"):format(tostring(data.what)))
+  end
+  local ok, result = pcall(now, data.params or {})
+  done(ok and result or nil, not ok and tostring(result) or nil)
 end
 
 return M

@@ -11,6 +11,7 @@ local QUIET_MS = 200 -- after a tool's last word: others may still speak
 local LATEST_MS = 1200 -- after a change of which no tool says anything
 local UNCHECKED_MS = 50 -- where nobody checks the file, that is said soon
 local MAX_ITEMS = 500 -- as many as the server keeps
+local MAX_FILES = 1000
 
 local timers = {} ---@type table<integer, uv.uv_timer_t>
 local watched = {} ---@type table<integer, true>
@@ -31,16 +32,37 @@ local function item(diagnostic)
 end
 
 ---@param bufnr integer
-local function send(bufnr)
-  if not api.nvim_buf_is_loaded(bufnr) or api.nvim_buf_get_name(bufnr) == "" then
-    return
-  end
-  client.notify(protocol.method.diagnostics, {
+---@return boolean nothing more is expected to be said of its text
+function M.is_settled(bufnr)
+  local timer = timers[bufnr]
+  return not timer or not timer:is_active()
+end
+
+---@param bufnr integer
+---@return table what agent/diagnostics tells of a file
+function M.report(bufnr)
+  return {
     uri = vim.uri_from_bufnr(bufnr),
     version = watched[bufnr] and vim.lsp.util.buf_versions[bufnr] or nil,
-    settled = true,
+    settled = M.is_settled(bufnr),
     items = vim.iter(vim.diagnostic.get(bufnr)):take(MAX_ITEMS):map(item):totable(),
-  })
+  }
+end
+
+---@return table[] what is known of all files with problems
+function M.reports()
+  local bufs = {} ---@type table<integer, true>
+  for _, diagnostic in ipairs(vim.diagnostic.get()) do
+    bufs[diagnostic.bufnr] = api.nvim_buf_get_name(diagnostic.bufnr) ~= "" or nil
+  end
+  return vim.iter(vim.tbl_keys(bufs)):take(MAX_FILES):map(M.report):totable()
+end
+
+---@param bufnr integer
+local function send(bufnr)
+  if api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_name(bufnr) ~= "" then
+    client.notify(protocol.method.diagnostics, M.report(bufnr))
+  end
 end
 
 ---@param bufnr integer
@@ -50,6 +72,10 @@ local function later(bufnr, delay_ms)
   timers[bufnr] = timer
   timer:start(delay_ms, 0, vim.schedule_wrap(log.guarded("telling of problems", function() send(bufnr) end)))
 end
+
+---Waits for what the tools say of a file that they have just got.
+---@param bufnr integer
+function M.expect(bufnr) later(bufnr, LATEST_MS) end
 
 ---@param bufnr integer
 ---@return boolean some tool checks this buffer

@@ -284,6 +284,9 @@ function fold.rule_removed() end
 
 function fold.cache_lost() end
 
+---What was found stands in the output of the call.
+function fold.diagnostics() end
+
 ---A helper of the agent: what it does is folded below this entry.
 function fold.subagent(s, data)
   local item = s.agents[data.agentId]

@@ -54,6 +54,7 @@ function M.abilities()
     terminal = true,
     save = true,
     diagnostics = true,
+    language = true,
   }
 end
 

@@ -1,0 +1,379 @@
+-- Asks the other language servers of this editor for what the model wants to know of the code, and turns their answers
+-- into those of `client_request`: flat lists, characters in units of UTF-16. Nothing is changed here, also by a rename.
+local client = require("agent_ls.client")
+local diagnostics = require("agent_ls.diagnostics")
+local files = require("agent_ls.files")
+local protocol = require("agent_ls.protocol")
+
+local api = vim.api
+
+local M = {}
+
+local START_MS = 5000 -- for a server that starts with the file
+local ANSWER_MS = 12000 -- less than agent-ls waits: what some have answered is told
+local CHECK_MS = 4000
+local POLL_MS = 30
+local MAX_PLACES = 5000 -- as many as agent-ls takes
+
+---@alias agent_ls.Done fun(result: table?, why: string?)
+
+---@param condition fun(): boolean
+---@param limit_ms integer
+---@param done fun()
+local function wait_until(condition, limit_ms, done)
+  if condition() then
+    return done()
+  end
+  local timer, last = assert(vim.uv.new_timer()), vim.uv.now() + limit_ms
+  timer:start(
+    POLL_MS,
+    POLL_MS,
+    vim.schedule_wrap(function()
+      if not timer:is_closing() and (condition() or vim.uv.now() >= last) then
+        timer:close()
+        done()
+      end
+    end)
+  )
+end
+
+---@param filter vim.lsp.get_clients.Filter
+---@return vim.lsp.Client[] that are not agent-ls
+local function others(filter)
+  local own = client.lsp()
+  return vim.tbl_filter(
+    function(server) return not own or server.id ~= own.id end,
+    vim.lsp.get_clients(filter)
+  )
+end
+
+---Gives `use` a loaded buffer of the file. One that was not loaded is, without a window, so that its servers start; it
+---goes again by `release`, where nobody has begun to use it meanwhile.
+---@param uri string
+---@param use fun(bufnr: integer, is_new: boolean, release: fun())
+---@param done agent_ls.Done
+local function with_buffer(uri, use, done)
+  local bufnr = files.loaded(uri)
+  if bufnr then
+    return use(bufnr, false, function() end)
+  end
+  local path = vim.uri_to_fname(uri)
+  if vim.fn.filereadable(path) == 0 then
+    return done(nil, "there is no such file")
+  end
+  bufnr = vim.fn.bufadd(path)
+  vim.cmd(("silent noswapfile call bufload(%d)"):format(bufnr))
+  use(bufnr, true, function()
+    local is_used = vim.bo[bufnr].buflisted or vim.bo[bufnr].modified or #vim.fn.win_findbuf(bufnr) > 0
+    if not is_used then
+      pcall(api.nvim_buf_delete, bufnr, {})
+    end
+  end)
+end
+
+---Asks all servers; `done` gets what came of those that answered with something, and the first error.
+---@param servers vim.lsp.Client[]
+---@param method string
+---@param params fun(server: vim.lsp.Client): table
+---@param bufnr integer?
+---@param done fun(answers: {server: vim.lsp.Client, result: any}[], why: string?)
+local function ask_all(servers, method, params, bufnr, done)
+  if #servers == 0 then
+    return done({}, "no language server of this editor answers that here")
+  end
+  local left, answers, why, is_done = #servers, {}, nil, false
+  local function finish()
+    if not is_done then
+      is_done = true
+      done(answers, why)
+    end
+  end
+  for _, server in ipairs(servers) do
+    local sent = server:request(method, params(server), function(err, result)
+      left = left - 1
+      if err then
+        why = why or err.message
+      elseif result ~= nil and result ~= vim.NIL then
+        answers[#answers + 1] = { server = server, result = protocol.without_null(result) }
+      end
+      if left == 0 then
+        finish()
+      end
+    end, bufnr)
+    left = sent and left or left - 1
+  end
+  if left == 0 then
+    return finish()
+  end
+  vim.defer_fn(function()
+    why = why or "the language servers did not answer in time"
+    finish()
+  end, ANSWER_MS)
+end
+
+---The texts of lines, of buffers or of files, each file read once.
+---@return fun(uri: string, line: integer): string
+local function line_reader()
+  local known = {} ---@type table<string, string[]>
+  return function(uri, line)
+    local bufnr = files.loaded(uri)
+    if bufnr then
+      return api.nvim_buf_get_lines(bufnr, line, line + 1, false)[1] or ""
+    end
+    if not known[uri] then
+      local ok, lines = pcall(vim.fn.readfile, vim.uri_to_fname(uri))
+      known[uri] = ok and lines or {}
+    end
+    return known[uri][line + 1] or ""
+  end
+end
+
+---@param text string
+---@param character integer
+---@param from string encoding
+---@param to string
+local function converted(text, character, from, to)
+  if from == to then
+    return character
+  end
+  return vim.str_utfindex(text, to, vim.str_byteindex(text, from, character, false), false)
+end
+
+---@param uri string
+---@param range lsp.Range
+---@param encoding string
+---@param read fun(uri: string, line: integer): string
+local function flat_range(uri, range, encoding, read)
+  local function character(position)
+    if encoding == "utf-16" or position.character == 0 or not vim.startswith(uri, "file:") then
+      return position.character
+    end
+    return converted(read(uri, position.line), position.character, encoding, "utf-16")
+  end
+  return {
+    startLine = range.start.line,
+    startCharacter = character(range.start),
+    endLine = range["end"].line,
+    endCharacter = character(range["end"]),
+  }
+end
+
+---@param bufnr integer
+---@param params table
+---@return fun(server: vim.lsp.Client): table
+local function at(bufnr, params)
+  local text = api.nvim_buf_get_lines(bufnr, params.line, params.line + 1, false)[1] or ""
+  return function(server)
+    local character = converted(text, params.character, "utf-16", server.offset_encoding)
+    return {
+      textDocument = { uri = vim.uri_from_bufnr(bufnr) },
+      position = { line = params.line, character = character },
+      context = { includeDeclaration = true },
+      newName = params.newName,
+    }
+  end
+end
+
+---@param told fun(answers: table[]): table
+---@param answers table[]
+---@param why string?
+---@param done agent_ls.Done
+local function tell(told, answers, why, done)
+  if #answers == 0 and why then
+    return done(nil, why)
+  end
+  local ok, result = pcall(told, answers)
+  done(ok and result or nil, not ok and ("a language server answered oddly: " .. tostring(result)) or nil)
+end
+
+---Asks the servers of one file.
+---@param method string
+---@param params table
+---@param make fun(bufnr: integer): fun(server: vim.lsp.Client): table
+---@param told fun(answers: table[]): table
+---@param done agent_ls.Done
+local function ask_of_file(method, params, make, told, done)
+  with_buffer(params.uri, function(bufnr, is_new, release)
+    local function servers() return others({ bufnr = bufnr, method = method }) end
+    wait_until(function() return #servers() > 0 end, is_new and START_MS or 0, function()
+      ask_all(servers(), method, make(bufnr), bufnr, function(answers, why)
+        tell(told, answers, why, function(result, problem)
+          release()
+          done(result, problem)
+        end)
+      end)
+    end)
+  end, done)
+end
+
+---@param answers table[]
+local function locations(answers)
+  local read, found, seen = line_reader(), {}, {}
+  for _, answer in ipairs(answers) do
+    local list = vim.islist(answer.result) and answer.result or { answer.result }
+    for _, one in ipairs(list) do
+      local uri = one.uri or one.targetUri
+      local range = one.range or one.targetSelectionRange or one.targetRange
+      local place = flat_range(uri, range, answer.server.offset_encoding, read)
+      local key = ("%s:%d:%d"):format(uri, place.startLine, place.startCharacter)
+      if not seen[key] then
+        seen[key] = true
+        found[#found + 1] = vim.tbl_extend("error", place, { uri = uri })
+      end
+    end
+  end
+  return { locations = vim.list_slice(found, 1, MAX_PLACES), truncated = #found > MAX_PLACES }
+end
+
+---@param answers table[]
+---@param uri string? of the file that is outlined
+local function symbols(answers, uri)
+  local read, found = line_reader(), {}
+  local function add(one, encoding, container, depth)
+    local where = one.location and one.location.uri or uri
+    local nowhere = { line = 0, character = 0 }
+    local range = one.location and (one.location.range or { start = nowhere, ["end"] = nowhere })
+      or { start = one.selectionRange.start, ["end"] = one.range["end"] }
+    local around = container or one.containerName
+    found[#found + 1] = vim.tbl_extend("error", flat_range(where, range, encoding, read), {
+      name = one.name,
+      kind = one.kind,
+      uri = where,
+      container = around ~= vim.NIL and around ~= "" and around or nil,
+      depth = depth,
+    })
+    for _, child in ipairs(one.children or {}) do
+      add(child, encoding, one.name, depth + 1)
+    end
+  end
+  for _, answer in ipairs(answers) do
+    for _, one in ipairs(answer.result) do
+      add(one, answer.server.offset_encoding, nil, 0)
+    end
+  end
+  return { symbols = vim.list_slice(found, 1, MAX_PLACES), truncated = #found > MAX_PLACES }
+end
+
+---The text edits of a workspace edit by file, and what it would do besides, in words.
+---@param edit lsp.WorkspaceEdit
+---@return {uri: string, edits: table[]}[], string[]
+local function parts(edit)
+  local documents, operations = {}, {}
+  for _, change in ipairs(edit.documentChanges or {}) do
+    if change.kind then
+      operations[#operations + 1] =
+        table.concat({ change.kind, change.uri or change.oldUri, change.newUri }, " ")
+    else
+      documents[#documents + 1] = { uri = change.textDocument.uri, edits = change.edits }
+    end
+  end
+  if not edit.documentChanges then
+    for uri, edits in pairs(edit.changes or {}) do
+      documents[#documents + 1] = { uri = uri, edits = edits }
+    end
+  end
+  return documents, operations
+end
+
+---@param answers table[]
+---@param versions table<integer, integer> by buffer, from before the servers were asked
+local function rename_edits(answers, versions)
+  local first = answers[1]
+  if not first then
+    return { documents = {}, fileOperations = {} }
+  end
+  local read = line_reader()
+  local documents, operations = parts(first.result)
+  local told = vim.tbl_map(function(document)
+    local bufnr = vim.startswith(document.uri, "file:") and files.loaded(document.uri)
+    return {
+      uri = document.uri,
+      version = bufnr and versions[bufnr] or nil,
+      edits = vim.tbl_map(function(one)
+        local range = flat_range(document.uri, one.range, first.server.offset_encoding, read)
+        return vim.tbl_extend("error", range, { newText = one.newText })
+      end, document.edits),
+    }
+  end, documents)
+  return { documents = told, fileOperations = operations }
+end
+
+---@return table<integer, integer> by buffer
+local function versions_now()
+  local own, found = client.lsp(), {}
+  for bufnr in pairs(own and own.attached_buffers or {}) do
+    found[bufnr] = vim.lsp.util.buf_versions[bufnr]
+  end
+  return found
+end
+
+local answerers = {}
+
+function answerers.definition(params, done)
+  local function make(bufnr) return at(bufnr, params) end
+  ask_of_file("textDocument/definition", params, make, locations, done)
+end
+
+function answerers.references(params, done)
+  local function make(bufnr) return at(bufnr, params) end
+  ask_of_file("textDocument/references", params, make, locations, done)
+end
+
+function answerers.symbols(params, done)
+  if params.uri then
+    local function make(bufnr)
+      return function() return { textDocument = { uri = vim.uri_from_bufnr(bufnr) } } end
+    end
+    local function told(answers) return symbols(answers, params.uri) end
+    return ask_of_file("textDocument/documentSymbol", params, make, told, done)
+  end
+  local function query() return { query = params.query } end
+  local servers = others({ method = "workspace/symbol" })
+  ask_all(
+    servers,
+    "workspace/symbol",
+    query,
+    nil,
+    function(answers, why) tell(symbols, answers, why, done) end
+  )
+end
+
+function answerers.rename(params, done)
+  local versions = {}
+  local function make(bufnr)
+    versions = versions_now()
+    return at(bufnr, params)
+  end
+  ask_of_file(
+    "textDocument/rename",
+    params,
+    make,
+    function(answers) return rename_edits(answers, versions) end,
+    done
+  )
+end
+
+function answerers.diagnostics(params, done)
+  if not params.uri then
+    return done({ files = diagnostics.reports() })
+  end
+  with_buffer(params.uri, function(bufnr, is_new, release)
+    local function is_attached() return #others({ bufnr = bufnr }) > 0 end
+    wait_until(is_attached, is_new and START_MS or 0, function()
+      if is_new and is_attached() then
+        diagnostics.expect(bufnr)
+      end
+      wait_until(function() return diagnostics.is_settled(bufnr) end, CHECK_MS, function()
+        local report = diagnostics.report(bufnr)
+        release()
+        done({ files = { report } })
+      end)
+    end)
+  end, done)
+end
+
+---Those that answer later, by `what`. `done` is called once.
+---@type table<string, fun(params: table, done: agent_ls.Done)>
+M.answerers = answerers
+
+return M

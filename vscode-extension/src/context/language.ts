@@ -1,0 +1,47 @@
+// Asks the language servers of this window for what the model wants to know of the code. Nothing is changed here: of a
+// rename only the edit is told, which the server of ours makes like any other of its own.
+import * as vscode from "vscode";
+import type { CodeQuery } from "../protocol_language";
+import { type Found, type FoundSymbols, locations, renameEdits, symbols } from "./language_model";
+
+/** Opened, for servers answer for open documents only; the editor closes it again where nobody looks at it. */
+async function documentOf(uri: string): Promise<vscode.TextDocument> {
+  return vscode.workspace.openTextDocument(vscode.Uri.parse(uri, true));
+}
+
+async function at({ uri, line, character }: CodeQuery["definition"]): Promise<readonly [vscode.Uri, vscode.Position]> {
+  return [(await documentOf(uri)).uri, new vscode.Position(line, character)];
+}
+
+async function definition(query: CodeQuery["definition"]): Promise<object> {
+  return locations(await vscode.commands.executeCommand<Found>("vscode.executeDefinitionProvider", ...await at(query)));
+}
+
+async function references(query: CodeQuery["references"]): Promise<object> {
+  return locations(await vscode.commands.executeCommand<Found>("vscode.executeReferenceProvider", ...await at(query)));
+}
+
+async function outline(query: CodeQuery["symbols"]): Promise<object> {
+  if (query.uri === undefined) {
+    return symbols(await vscode.commands.executeCommand<FoundSymbols>("vscode.executeWorkspaceSymbolProvider", query.query ?? ""));
+  }
+  const { uri } = await documentOf(query.uri);
+  return symbols(await vscode.commands.executeCommand<FoundSymbols>("vscode.executeDocumentSymbolProvider", uri), uri.toString());
+}
+
+function versions(): Map<string, number> {
+  return new Map(vscode.workspace.textDocuments.map(({ uri, version }) => [uri.toString(), version]));
+}
+
+async function rename(query: CodeQuery["rename"]): Promise<object> {
+  const place = await at(query);
+  const before = versions();
+  const edit = await vscode.commands.executeCommand<vscode.WorkspaceEdit | undefined>(
+    "vscode.executeDocumentRenameProvider", ...place, query.newName,
+  );
+  // What was opened only by the asking has the text that was asked about.
+  const now = versions();
+  return renameEdits(edit, (uri) => before.get(uri) ?? now.get(uri));
+}
+
+export const languageAnswerers = { definition, references, symbols: outline, rename };

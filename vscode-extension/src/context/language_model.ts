@@ -1,0 +1,119 @@
+// What language servers answer, as the server of ours is told it: flat lists of uris, lines and characters, bounded.
+// Pure: the shapes of the editor's own values stand here, so that it can be tried without one.
+import type { TextRange } from "../protocol";
+import type { CodeLocation, CodeSymbol, DocumentEdits, RenameEdits } from "../protocol_language";
+
+export const MAX_PLACES = 5_000; // as many as the server takes
+const MAX_DOCUMENTS = 1_000;
+const MAX_EDITS = 10_000;
+const TEXT_EDIT = 2; // the editor's own number for an entry of a workspace edit that is text
+
+export interface Uri {
+  toString(): string;
+}
+
+export interface Span {
+  readonly start: { readonly line: number; readonly character: number };
+  readonly end: { readonly line: number; readonly character: number };
+}
+
+interface Location {
+  readonly uri: Uri;
+  readonly range: Span;
+}
+
+interface LocationLink {
+  readonly targetUri: Uri;
+  readonly targetRange: Span;
+  readonly targetSelectionRange?: Span | undefined;
+}
+
+interface DocumentSymbol {
+  readonly name: string;
+  readonly kind: number;
+  readonly range: Span;
+  readonly selectionRange: Span;
+  readonly children?: readonly DocumentSymbol[];
+}
+
+interface SymbolInformation {
+  readonly name: string;
+  readonly kind: number;
+  readonly containerName?: string;
+  readonly location: Location;
+}
+
+export type Found = readonly (Location | LocationLink)[] | null | undefined;
+export type FoundSymbols = readonly (DocumentSymbol | SymbolInformation)[] | null | undefined;
+
+interface Change {
+  readonly range: Span;
+  readonly newText: string;
+}
+
+export interface Edit {
+  entries(): readonly (readonly [Uri, readonly Change[]])[];
+}
+
+function rangeOf({ start, end }: Span): TextRange {
+  return { startLine: start.line, startCharacter: start.character, endLine: end.line, endCharacter: end.character };
+}
+
+export function locations(found: Found): { locations: readonly CodeLocation[]; truncated: boolean } {
+  const all = (found ?? []).map((one) => "uri" in one
+    ? { uri: one.uri.toString(), ...rangeOf(one.range) }
+    : { uri: one.targetUri.toString(), ...rangeOf(one.targetSelectionRange ?? one.targetRange) });
+  return { locations: all.slice(0, MAX_PLACES), truncated: all.length > MAX_PLACES };
+}
+
+/** The place of a symbol is that of its name, its end that of its body. The editor counts kinds from 0, the protocol from 1. */
+function* flat(uri: string, found: readonly (DocumentSymbol | SymbolInformation)[], container?: string, depth = 0): Generator<CodeSymbol> {
+  for (const one of found) {
+    const { name, kind } = one;
+    if ("location" in one) {
+      const { containerName, location } = one;
+      yield {
+        name, kind: kind + 1, uri: location.uri.toString(), ...rangeOf(location.range), depth,
+        ...(containerName !== undefined && containerName !== "" && { container: containerName }),
+      };
+      continue;
+    }
+    const { start } = one.selectionRange;
+    yield { name, kind: kind + 1, uri, ...rangeOf({ start, end: one.range.end }), depth, ...(container !== undefined && { container }) };
+    yield* flat(uri, one.children ?? [], name, depth + 1);
+  }
+}
+
+export function symbols(found: FoundSymbols, uri = ""): { symbols: readonly CodeSymbol[]; truncated: boolean } {
+  const all: CodeSymbol[] = [];
+  for (const one of flat(uri, found ?? [])) {
+    if (all.length === MAX_PLACES) return { symbols: all, truncated: true };
+    all.push(one);
+  }
+  return { symbols: all, truncated: false };
+}
+
+/** What the edit holds besides changes of text. The editor has no public way to see it. */
+function fileOperations(edit: Edit): string[] {
+  const { _allEntries: all } = edit as { _allEntries?: () => readonly { readonly _type: number; readonly from?: Uri; readonly to?: Uri }[] };
+  return (all?.call(edit) ?? [])
+    .filter(({ _type }) => _type !== TEXT_EDIT)
+    .map(({ from, to }) => [from, to].filter((uri) => uri !== undefined).join(" to ") || "a notebook");
+}
+
+/** `versionOf` gives that of an open document, from before the edit was asked for. */
+export function renameEdits(edit: Edit | null | undefined, versionOf: (uri: string) => number | undefined): RenameEdits {
+  const entries = edit?.entries() ?? [];
+  if (entries.length > MAX_DOCUMENTS || entries.some(([, changes]) => changes.length > MAX_EDITS)) {
+    throw new Error("it would change more than can be handed on");
+  }
+  const documents = entries.map(([uri, changes]): DocumentEdits => {
+    const version = versionOf(uri.toString());
+    return {
+      uri: uri.toString(),
+      ...(version !== undefined && { version }),
+      edits: changes.map(({ range, newText }) => ({ ...rangeOf(range), newText })),
+    };
+  });
+  return { documents, fileOperations: edit ? fileOperations(edit) : [] };
+}
