@@ -281,4 +281,5 @@ def test_the_abilities_announced_are_those_that_there_are(panel: Panel, server: 
         "terminal": True,
         "save": True,
         "diagnostics": True,
+        "language": True,
     }
