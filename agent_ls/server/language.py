@@ -110,7 +110,11 @@ class EditorLanguage:
 
     async def problems(self, path: str) -> Sequence[FileProblems]:
         if self._client().language:
-            await self._pull([path] if path else [])
+            try:
+                await self._pull([path] if path else [])
+            except NoAnswerError:
+                if not self._client().diagnostics:
+                    raise  # else what was told unasked is as good as can be had
         return [
             FileProblems(
                 name,

@@ -64,7 +64,8 @@ async def _planned(
     for _ in range(TRIES):
         try:
             spot = await spot_of(arguments, host, context)
-            answer = await host.rename(spot, arguments.new_name)
+            # In one order, whatever the editor's: what was approved is the same when it is asked for again.
+            answer = sorted(await host.rename(spot, arguments.new_name), key=lambda file: file.path)
             found = [await _renamed(file, name, context) for file in answer]
         except StaleFileError:
             continue

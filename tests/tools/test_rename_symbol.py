@@ -30,7 +30,7 @@ def answer(
     return lambda: [FileChanges(f"/project/{name}", tuple(changes), document) for name, changes in files]
 
 
-BOTH = answer(("a.py", [change(0, 4, 7)]), ("b.py", [change(1, 22, 25), change(1, 12, 15)]))
+BOTH = answer(("b.py", [change(1, 22, 25), change(1, 12, 15)]), ("a.py", [change(0, 4, 7)]))
 
 
 def failing(error: Exception) -> Callable[[], list[FileChanges]]:

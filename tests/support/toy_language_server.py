@@ -1,0 +1,115 @@
+"""A small language server of its own, in the editor beside agent-ls: python -m tests.support.toy_language_server.
+
+A symbol of its language is a word, defined by a line `def WORD`. It knows all files `*.toy` of its folder, as they are
+open or on the disk, and finds the word `bad` a problem. It speaks the first position encoding that the client offers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from lsprotocol import types as lsp
+from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
+
+_WORD = re.compile(r"\w+")
+_DEFINED = re.compile(r"def (\w+)")
+
+server = LanguageServer("toy", "1")
+
+
+def texts() -> Iterator[tuple[str, list[str]]]:
+    """Each file with its lines, in order of their names."""
+    root = Path(server.workspace.root_path or ".")
+    for path in sorted(root.rglob("*.toy")):
+        document = server.workspace.get_text_document(path.as_uri())
+        yield document.uri, document.source.splitlines()
+
+
+def matches(pattern: re.Pattern[str], word: str = "") -> Iterator[lsp.Location]:
+    """Where the pattern's word (its group, else all of it) stands, and is this one."""
+    for uri, lines in texts():
+        for number, line in enumerate(lines):
+            for found in pattern.finditer(line):
+                group = found.re.groups
+                if word in ("", found[group]):
+                    yield lsp.Location(uri, span(lines, number, *found.span(group)))
+
+
+def span(lines: list[str], number: int, start: int, end: int) -> lsp.Range:
+    codec = server.workspace.position_codec
+    return codec.range_to_client_units(
+        lines, lsp.Range(lsp.Position(number, start), lsp.Position(number, end))
+    )
+
+
+def word_at(document_uri: str, position: lsp.Position) -> str:
+    lines = server.workspace.get_text_document(document_uri).source.splitlines()
+    place = server.workspace.position_codec.position_from_client_units(lines, position)
+    line = lines[place.line]
+    return next((m[0] for m in _WORD.finditer(line) if m.start() <= place.character < m.end()), "")
+
+
+@server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
+def definition(params: lsp.DefinitionParams) -> list[lsp.Location]:
+    return list(matches(_DEFINED, word_at(params.text_document.uri, params.position)))
+
+
+@server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
+def references(params: lsp.ReferenceParams) -> list[lsp.Location]:
+    return list(matches(_WORD, word_at(params.text_document.uri, params.position)))
+
+
+@server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+def outline(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+    lines = server.workspace.get_text_document(params.text_document.uri).source.splitlines()
+    found = [(number, one) for number, line in enumerate(lines) if (one := _DEFINED.match(line))]
+    places = [(one[1], span(lines, number, *one.span(1))) for number, one in found]
+    return [lsp.DocumentSymbol(name, lsp.SymbolKind.Function, place, place) for name, place in places]
+
+
+@server.feature(lsp.WORKSPACE_SYMBOL)
+def symbols(params: lsp.WorkspaceSymbolParams) -> list[lsp.SymbolInformation]:
+    found = []
+    for location in matches(_DEFINED):
+        document = server.workspace.get_text_document(location.uri)
+        word = document.source.splitlines()[location.range.start.line].split()[1]
+        if params.query in word:
+            found.append(lsp.SymbolInformation(location, word, lsp.SymbolKind.Function))
+    return found
+
+
+@server.feature(lsp.TEXT_DOCUMENT_RENAME)
+def rename(params: lsp.RenameParams) -> lsp.WorkspaceEdit:
+    changes: dict[str, list[lsp.TextEdit]] = {}
+    for location in matches(_WORD, word_at(params.text_document.uri, params.position)):
+        changes.setdefault(location.uri, []).append(lsp.TextEdit(location.range, params.new_name))
+    return lsp.WorkspaceEdit(changes=changes)
+
+
+@server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
+def opened(params: lsp.DidOpenTextDocumentParams) -> None:
+    _check(params.text_document.uri)
+
+
+@server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
+def changed(params: lsp.DidChangeTextDocumentParams) -> None:
+    _check(params.text_document.uri)
+
+
+def _check(uri: str) -> None:
+    problems = [
+        lsp.Diagnostic(location.range, "this is bad", severity=lsp.DiagnosticSeverity.Error, source="toy")
+        for location in matches(_WORD, "bad")
+        if to_fs_path(location.uri) == to_fs_path(uri)
+    ]
+    document = server.workspace.get_text_document(uri)
+    server.text_document_publish_diagnostics(
+        lsp.PublishDiagnosticsParams(uri, problems, version=document.version)
+    )
+
+
+if __name__ == "__main__":
+    server.start_io()
