@@ -17,7 +17,7 @@ from tests.support.loopback import AnthropicServer, ToolCall
 
 pytestmark = pytest.mark.req("H15", "H4")
 
-CELLS = [
+CELLS: list[dict[str, Any]] = [
     {"cell_type": "markdown", "id": "intro", "metadata": {}, "source": ["# Title"]},
     {
         "cell_type": "code",
@@ -45,9 +45,9 @@ class NotebookEditor:
         self.version = 1
         self.made = 0
         self.cells = [
-            self._cell(2 if cell["cell_type"] == "code" else 1, "".join(cell["source"]), cell["id"])
+            self._cell(2 if cell["cell_type"] == "code" else 1, cell["source"][0], cell["id"])
             for cell in CELLS
-        ]  # type: ignore[arg-type]  # they are texts
+        ]
         self.lies = False
         self.error = ""
 
@@ -119,7 +119,7 @@ class NotebookEditor:
             params = asked["params"]
             assert params["uri"] == self.uri and params["cellCount"] == len(self.cells)
             if self.error or self.lies:
-                result = {"error": self.error} if self.error else {"result": {}}
+                result: dict[str, Any] = {"error": self.error} if self.error else {"result": {}}
                 await self.editor.client.request("agent/clientAnswer", answer | result)
                 continue
             # The answer comes before the change is told, as it may in VS Code.

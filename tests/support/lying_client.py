@@ -204,6 +204,8 @@ class _Flight:
 class ThinHost:
     """EditorHost of one document, with its ledger, which is checked after each step."""
 
+    notebooks = None
+
     def __init__(self, clock: VirtualClock, editor: LyingEditor, path: str) -> None:
         self.clock, self.editor = clock, editor
         self.document = OpenDocument(path, editor.version, editor.text)
