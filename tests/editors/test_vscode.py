@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Mapping
@@ -265,3 +266,48 @@ def test_awkward_programs_run_in_terminals_of_the_window_and_are_typed_into_ther
                 "check": check,
             },
         )
+
+
+RAN = {"name": "stdout", "output_type": "stream", "text": ["1\n"]}
+CELLS: list[dict[str, Any]] = [
+    {"cell_type": "markdown", "id": "intro", "metadata": {}, "source": ["# Title"]},
+    {"cell_type": "code", "execution_count": 1, "id": "c", "metadata": {}, "outputs": [RAN], "source": ["x = 1"]},
+    {"cell_type": "raw", "id": "rest", "metadata": {}, "source": ["as it is"]},
+]
+
+
+@pytest.mark.req("H9", "H15")
+def test_an_open_notebook_is_read_and_changed_by_cell_in_the_window(tmp_path: Path) -> None:
+    project = tmp_path / "study"
+    project.mkdir()
+    text = json.dumps({"cells": CELLS, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
+    (project / "a.ipynb").write_text(text)
+    named = {"file_path": "a.ipynb"}
+    calls = [
+        [ToolCall("read_file", named)],
+        [ToolCall("edit_notebook", {**named, "action": "replace", "cell": "2", "old_string": "2", "source": "3"})],
+        [
+            ToolCall(
+                "edit_notebook",
+                {**named, "action": "insert", "cell": "1", "source": "new", "kind": "markdown"},
+            )
+        ],
+        [ToolCall("edit_notebook", {**named, "action": "delete", "cell": "intro"})],
+        "All done.",
+    ]
+    with AnthropicServer(calls, key=KEY) as server:
+        vscode.play(
+            "notebooks.mjs",
+            project,
+            machine={
+                "agentLs.command": [str(Path(sys.executable).parent / "agent-ls")],
+                "agentLs.provider": "anthropic",
+                "agentLs.providers": {"anthropic": {"baseUrl": server.base_url}},
+                "agentLs.mode": "edits",
+            },
+            env={"AGENT_LS_STATE_DIR": str(tmp_path / "state"), "ANTHROPIC_API_KEY": KEY},
+        )
+        told = str(server.requests[1].body["messages"][-1])
+
+    assert "x = 2" in told and "cell_type" not in told, "as it was in the window, and no JSON"
+    assert (project / "a.ipynb").read_text() == text, "nothing was written behind the editor"
