@@ -1,6 +1,13 @@
 // Mirrors agent_ls/loop/events.py: the data of each kind of recorded event, as far as a client reads it.
 import type { ApprovalRequest, Decision, HunkState, InputPart, QuestionData, Scope, State } from "./protocol";
 
+/** A process that has a session open; `program` "" when it is not known what it is. */
+export interface OwnerInfo {
+  readonly pid: number;
+  readonly host: string;
+  readonly program: string;
+}
+
 /** A hunk as events tell it. Lines [start, end) from 0; `lines` with their endings. */
 export interface EventHunk {
   readonly id: string;
@@ -92,6 +99,12 @@ export interface ContextParts {
   readonly documents: number;
   readonly history: number;
   readonly toolOutput: number;
+}
+
+/** What this client may do with the session from now on: an event without a number, of no log. */
+export interface AccessData {
+  readonly access: "owner" | "readOnly";
+  readonly owner?: OwnerInfo | null;
 }
 
 /** The data of each kind that we fold; other kinds are skipped. */

@@ -86,7 +86,7 @@ export const folds: Folds = {
   session_end(s, data, seq) {
     s.state = data.state;
     s.suspended = data.reason === "suspended";
-    if (!s.suspended) notice(s, "info", "Session closed.", "Send a message to go on with it.", `end:${seq}`);
+    if (!s.suspended && s.session.access !== "readOnly") notice(s, "info", "Session closed.", "Send a message to go on with it.", `end:${seq}`);
   },
   state(s, data) {
     s.state = data.state;

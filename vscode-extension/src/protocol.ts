@@ -1,6 +1,7 @@
 // Mirrors the package agent_ls/server/protocol: the methods, what we announce, and the shapes that we send and read.
 // Names are those of the wire. Requests are in requests.ts, events in events.ts, what the chat alone reads in
 // protocol_chat.ts. It does not know that there is a connection.
+import type { OwnerInfo } from "./events";
 import type { Draft, StoredSnapshot } from "./protocol_chat";
 
 export const VERSION = 1;
@@ -89,6 +90,8 @@ export interface SessionInfo {
   readonly lastSeq: number;
   readonly live: boolean;
   readonly access: "owner" | "readOnly";
+  /** The process that has it open, when that is another. */
+  readonly owner?: OwnerInfo | null;
   readonly isWalkthrough: boolean;
 }
 

@@ -58,6 +58,7 @@ export interface Requests {
   "agent/followUp": { params: Change & { readonly input: readonly InputPart[] }; result: { readonly queuedId: string } };
   "agent/interrupt": { params: Change & { readonly keepProcesses?: boolean; readonly thenSubmit?: readonly InputPart[] }; result: Empty };
   "agent/abort": { params: Change; result: Empty };
+  "agent/takeOver": { params: Change & { readonly force?: boolean }; result: { readonly session: SessionInfo } };
   "agent/configure": {
     params: Change & Configuration & { readonly remember?: boolean };
     result: { readonly session: SessionInfo; readonly appliesFrom: "now" | "nextCall" | "nextTurn" };

@@ -6,15 +6,14 @@ import type { Draft } from "./protocol_chat";
 import type { ApproveAnswer, Method, Requests, Review, ReviewResult } from "./requests";
 import type { Ask, Change, Connection, Surroundings } from "./seams";
 import { fromStored, prepend } from "./history";
+import { TAKE_OVER, isReadOnly, ownerWords } from "./owners";
 import { addNotice, apply, newSnapshot, subscribed } from "./snapshot";
 
 interface Live {
   snapshot: Snapshot;
   subscribing: boolean;
-  /** Events that came before the answer to agent/subscribe. */
-  early: AgentEvent[];
-  /** Subscriptions in a row that led to a gap again. */
-  gaps: number;
+  early: AgentEvent[]; // those that came before the answer to agent/subscribe
+  gaps: number; // subscriptions in a row that led to a gap again
 }
 
 const MAX_EVENTS = 2_000; // of a session that is opened; a longer one comes as its newest items, the others when asked for
@@ -133,6 +132,10 @@ export class Sessions {
 
   /** Sends a message: starts a turn, or does as `how` says when one runs. False: it did not arrive. */
   async submit(input: readonly InputPart[], how: Ask = "send"): Promise<boolean> {
+    if (isReadOnly(this.snapshot)) {
+      this.say("warn", `Not sent: this session is owned by ${ownerWords(this.snapshot.session.owner)}.`, TAKE_OVER);
+      return false;
+    }
     const sessionId = await this.ready();
     if (sessionId === undefined) return false;
     const change = { sessionId, clientKey: this.around.newKey() };
@@ -167,8 +170,7 @@ export class Sessions {
     }
     const answer = await this.ofCurrent("agent/configure", (change) => ({ ...change, ...configuration, ...(configuration.model !== undefined && { remember: true }) }));
     if (!answer) return;
-    const { snapshot } = this;
-    snapshot.session = { ...snapshot.session, ...answer.session };
+    this.snapshot.session = { ...this.snapshot.session, ...answer.session };
     const what = Object.entries(configuration).map(([name, value]) => `${name} is ${String(value)}`).join(", ");
     this.say("info", `From ${APPLIES[answer.appliesFrom]} on, ${what}.`);
   }
@@ -188,8 +190,7 @@ export class Sessions {
   /** Sessions of this folder, newest first. */
   async list(): Promise<readonly SessionInfo[] | undefined> {
     const folder = this.around.folder();
-    const answer = await this.ask("agent/sessions", { ...(folder !== undefined && { workspaceFolder: folder }) });
-    return answer?.sessions;
+    return (await this.ask("agent/sessions", { ...(folder !== undefined && { workspaceFolder: folder }) }))?.sessions;
   }
 
   /** Fetches the items before those that are here. */
@@ -213,6 +214,7 @@ export class Sessions {
   /** Remembers what the prompt of a session holds; without an id, of the one that is still to come. */
   keepDraft(draft: Draft, id: string | undefined): void {
     const snapshot = id === undefined ? this.nowhere : this.live.get(id)?.snapshot;
+    if (snapshot && isReadOnly(snapshot)) return;
     if (snapshot) snapshot.draft = draft;
     if (id !== undefined) this.connection.notify("agent/draft", { sessionId: id, ...draft });
   }
@@ -246,8 +248,7 @@ export class Sessions {
       return undefined;
     }
     const sessionId = await this.ready();
-    if (sessionId === undefined) return undefined;
-    return this.ask(method, params({ sessionId, clientKey: this.around.newKey() }));
+    return sessionId === undefined ? undefined : this.ask(method, params({ sessionId, clientKey: this.around.newKey() }));
   }
 
   /** The session to speak to: made when there is none, told of again to a server that is new. */

@@ -1,10 +1,11 @@
 // Folds events into one session snapshot. Pure: no editor, no view, no clock, no connection.
 // Rules (protocol, Events): a recorded event is applied when its seq is the last one plus 1, a delta when its offset
 // is the length of its part; smaller ones are dropped; a gap of either asks for a new subscription.
-import type { EventKind } from "./events";
+import type { AccessData, EventKind } from "./events";
 import { askQuestion } from "./fold_more";
 import { askFor, foldEvent, folds, notice } from "./folds";
 import type { Activity, ApprovalItem, Item, Level, QuestionItem, Snapshot } from "./items";
+import { foldAccess, isReadOnly } from "./owners";
 import { extend, isPartKind, partKind, reopen } from "./parts";
 import type { AgentEvent, SubscribeResult } from "./protocol";
 
@@ -59,6 +60,10 @@ function applyDelta(s: Snapshot, event: AgentEvent): Outcome {
 
 /** Applies one message. On "gap" nothing was changed: subscribe again from `lastSeq`. */
 export function apply(s: Snapshot, event: AgentEvent): Outcome {
+  if (event.kind === "access") {
+    foldAccess(s, event.data as AccessData);
+    return "applied";
+  }
   if (event.seq === undefined) return applyDelta(s, event);
   if (event.seq <= s.lastSeq) return "dropped";
   if (event.seq > s.lastSeq + 1) return "gap";
@@ -73,7 +78,7 @@ export function apply(s: Snapshot, event: AgentEvent): Outcome {
 export function subscribed(s: Snapshot, result: SubscribeResult): Outcome {
   if (result.lastSeq < s.lastSeq) return "gap";
   for (const event of result.events) if (apply(s, event) === "gap") return "gap";
-  s.session = { ...s.session, ...result.session };
+  s.session = { ...s.session, ...result.session, owner: result.session.owner ?? null };
   s.state = result.session.state;
   if (result.draft && s.draft === undefined) s.draft = result.draft;
   for (const open of result.openParts ?? []) {
@@ -91,13 +96,15 @@ export function addNotice(s: Snapshot, level: Level, text: string, hint?: string
   notice(s, level, text, hint ?? "", `local:${s.items.length + 1}`);
 }
 
-/** The approvals that wait, oldest first. */
+/** The approvals that wait, oldest first; of another process's session they are not for this user to answer. */
 export function pendingApprovals(s: Snapshot): ApprovalItem[] {
+  if (isReadOnly(s)) return [];
   return [...s.requests.values()].filter((item) => item.status === "pending").sort((a, b) => a.index - b.index);
 }
 
 /** The question that was asked first, of those that wait. */
 export function openQuestion(s: Snapshot): QuestionItem | undefined {
+  if (isReadOnly(s)) return undefined;
   return [...s.questions.values()].find(({ status }) => status === "pending");
 }
 

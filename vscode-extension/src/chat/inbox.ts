@@ -25,6 +25,7 @@ const COMMANDS: Record<HostCommand, string> = {
   keepAll: "agentLs.keepAll",
   undoAll: "agentLs.undoAll",
   compact: "agentLs.compact",
+  takeOver: "agentLs.takeOver",
 };
 
 export class Inbox {

@@ -1,6 +1,7 @@
 // Items of a snapshot as the webview is given them: plain data, cut where it would be too long to show. Pure.
 import { END_WORDS } from "../folds";
 import type { ApprovalItem, EndItem, FileItem, Item, RevertedItem, Snapshot, TextItem, ToolItem } from "../items";
+import { ownerWords } from "../owners";
 import type { HunkState } from "../protocol";
 import { isOpen } from "../review/model";
 import { activity } from "../snapshot";
@@ -162,6 +163,7 @@ export function sessionView(s: Snapshot): SessionView {
     mode: session.mode ?? "ask",
     isWalkthrough: session.isWalkthrough ?? false,
     readOnly: session.access === "readOnly",
+    owner: session.access === "readOnly" ? ownerWords(session.owner) : "",
     queue: s.queue.map(({ queuedId, text: words, input = [] }) => ({ queuedId, text: words, attached: attachmentsOf(input).map(({ label }) => label) })),
     usage: s.usage ?? null,
     plan: s.plan ?? null,

@@ -34,6 +34,7 @@ export class SessionsFace implements vscode.Disposable {
     this.commands = {
       openSession: on((info) => this.open(info.id)),
       forkSession: on((info) => this.fork(info)),
+      takeOver: on((info) => this.takeOver(info)),
       renameSession: on((info) => this.rename(info)),
       exportSession: on((info) => this.export(info)),
       endSession: on((info) => this.close(info)),
@@ -67,6 +68,22 @@ export class SessionsFace implements vscode.Disposable {
     // The chat also says why it cannot be opened.
     await this.ctx.sessions.open(id);
     await this.showChat();
+  }
+
+  /** The session of another process becomes this window's; from one that does not answer only if the user says so. */
+  private async takeOver(info: SessionInfo): Promise<void> {
+    try {
+      await this.library.takeOver(info.id, false);
+    } catch (error) {
+      const problem = problemOf(error);
+      if (problem.kind !== "owner_silent") throw error;
+      const force = "Take It by Force";
+      const detail = "What the other editor does with it meanwhile is lost.";
+      if ((await vscode.window.showWarningMessage(problem.message, { modal: true, detail }, force)) !== force) return;
+      await this.library.takeOver(info.id, true);
+    }
+    await this.open(info.id);
+    this.tree.refresh();
   }
 
   private async fork(info: SessionInfo): Promise<void> {

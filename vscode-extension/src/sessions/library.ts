@@ -33,6 +33,11 @@ export class Library {
     return (await this.connection.request("agent/rename", { ...this.change(sessionId), title })).session;
   }
 
+  /** `force`: also from a process that lives and does not answer; ask the user before. */
+  async takeOver(sessionId: string, force: boolean): Promise<SessionInfo> {
+    return (await this.connection.request("agent/takeOver", { ...this.change(sessionId), ...(force && { force }) })).session;
+  }
+
   async close(sessionId: string): Promise<void> {
     await this.connection.request("agent/closeSession", this.change(sessionId));
   }

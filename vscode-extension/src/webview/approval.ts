@@ -140,7 +140,7 @@ function answers(item: ApprovalView, send: Send): readonly [Command | null, HTML
   return [command, h("div", {}, buttons, more.element, reasonRow, told)];
 }
 
-export function approvalElement(item: ApprovalView, send: Send): HTMLElement {
+export function approvalElement(item: ApprovalView, send: Send, isReadOnly: boolean): HTMLElement {
   const titleId = `asked-${item.id}`;
   if (item.status !== "pending") {
     const isAllowed = item.status === "allow";
@@ -149,7 +149,8 @@ export function approvalElement(item: ApprovalView, send: Send): HTMLElement {
     const reason = item.reason === "" ? null : h("span", { class: "dim" }, ` — “${item.reason}”`);
     return h("article", { class: "approval done" }, icon(isAllowed ? "check" : "circle-slash"), h("span", { class: "dim" }, words), item.summary, reason);
   }
-  const [command, row] = answers(item, send);
+  const asked = () => [item.command === "" ? null : new Command(item.command, () => undefined, () => undefined), h("p", { class: "dim" }, "Its owner decides.")] as const;
+  const [command, row] = isReadOnly ? asked() : answers(item, send);
   return h(
     "section",
     { class: "approval pending", "aria-labelledby": titleId },

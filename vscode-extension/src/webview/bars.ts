@@ -11,9 +11,9 @@ function command(send: Send, name: HostCommand): () => void {
 
 const DOING: Record<SessionView["activity"], string> = { working: "working", waiting: "", idle: "", closed: "closed" };
 
-export function header(session: SessionView, toQuestion: () => void): HTMLElement | null {
+export function header(session: SessionView, toQuestion: () => void, send: Send): HTMLElement | null {
   if (session.id === "") return null;
-  const badges = [session.isWalkthrough ? "walkthrough" : "", session.readOnly ? "read only: another window owns it" : "", DOING[session.activity]];
+  const badges = [session.isWalkthrough ? "walkthrough" : "", session.readOnly ? "read only: owned by another editor" : "", DOING[session.activity]];
   const asks = session.activity === "waiting" && textButton("asks you", toQuestion, { class: "badge", title: "Show the question" });
   return h(
     "header",
@@ -21,6 +21,7 @@ export function header(session: SessionView, toQuestion: () => void): HTMLElemen
     h("h1", { title: session.title }, session.title === "" ? "New session" : session.title),
     ...badges.filter((badge) => badge !== "").map((badge) => h("span", { class: "badge" }, badge)),
     asks,
+    session.readOnly && textButton("Take Over", command(send, "takeOver"), { class: "link", "data-action": "takeOver", title: `It is open in ${session.owner}. Its turn ends there, or waits on here.` }),
   );
 }
 

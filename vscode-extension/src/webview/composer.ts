@@ -80,9 +80,9 @@ export class Composer {
 
   show(session: SessionView): void {
     this.isBusy = session.activity === "working" || session.activity === "waiting";
-    this.input.placeholder = this.isBusy ? "Steer it while it works…" : "What should change?";
+    this.input.placeholder = session.readOnly ? "Read only: owned by another editor" : this.isBusy ? "Steer it while it works…" : "What should change?";
     this.input.disabled = this.sendButton.disabled = session.readOnly;
-    this.stopButton.hidden = !this.isBusy;
+    this.stopButton.hidden = !this.isBusy || session.readOnly;
     this.toolbar.show(session);
     this.onShape();
   }

@@ -22,7 +22,7 @@ const send = (message: FromView) => { host.postMessage(message); };
 const kept = host.getState();
 
 const expanded = new Map<string, boolean>(kept?.expanded ?? []);
-const context = { send, expanded, fold: (agentId: string, isHidden: boolean) => { transcript.fold(agentId, isHidden); } };
+const context = { send, expanded, isReadOnly: () => session?.readOnly === true, fold: (agentId: string, isHidden: boolean) => { transcript.fold(agentId, isHidden); } };
 const transcript = new Transcript(context);
 const announcer = new Announcer();
 const composer = new Composer({ send, keep: keepDraft, say: (text) => { announcer.say(text); } });
@@ -64,11 +64,11 @@ function keepDraft(): void {
 
 function showBars(now: SessionView): void {
   // Only what these bars show: a stream changes the usage all the time, and a redraw costs the focus.
-  const told = JSON.stringify([now.id, now.title, now.activity, now.readOnly, now.isWalkthrough, now.hunks, now.plan]);
+  const told = JSON.stringify([now.id, now.title, now.activity, now.readOnly, now.owner, now.isWalkthrough, now.hunks, now.plan]);
   if (told === shownBars) return;
   shownBars = told;
   const focused = document.activeElement instanceof HTMLElement && bars.contains(document.activeElement) ? document.activeElement.dataset["action"] : undefined;
-  top.replaceChildren(...present(header(now, () => { transcript.toQuestion(); })));
+  top.replaceChildren(...present(header(now, () => { transcript.toQuestion(); }, send)));
   bars.replaceChildren(...present(planBar(now, context), reviewBar(now, send)));
   if (focused !== undefined) bars.querySelector<HTMLElement>(`[data-action="${focused}"]`)?.focus();
 }

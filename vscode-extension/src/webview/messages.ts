@@ -24,6 +24,8 @@ export interface SessionView {
   readonly mode: Mode;
   readonly isWalkthrough: boolean;
   readonly readOnly: boolean;
+  /** Who has it, in words, when it can only be read here. */
+  readonly owner: string;
   readonly queue: readonly QueuedView[];
   readonly usage: Usage | null;
   readonly plan: PlanData | null;
@@ -163,7 +165,7 @@ export type ToView =
   /** The message did not arrive: it goes back into the prompt. */
   | { readonly type: "unsent"; readonly text: string; readonly attachments: readonly Attachment[] };
 
-export type HostCommand = "newSession" | "sessions" | "demo" | "configure" | "nextHunk" | "keepAll" | "undoAll" | "compact";
+export type HostCommand = "newSession" | "sessions" | "demo" | "configure" | "nextHunk" | "keepAll" | "undoAll" | "compact" | "takeOver";
 
 export type FromView =
   | { readonly type: "ready" }

@@ -9,6 +9,8 @@ export interface RenderContext {
   readonly send: (message: FromView) => void;
   /** Opened or closed by the user: kept over redraws and reloads. */
   readonly expanded: Map<string, boolean>;
+  /** Another process owns the session: its user answers. */
+  readonly isReadOnly: () => boolean;
   /** Hides or shows what a subagent does. */
   fold: (agentId: string, isHidden: boolean) => void;
 }
@@ -112,7 +114,7 @@ export function itemElement(item: Exclude<ItemView, TextView | ToolView>, contex
     case "end":
       return endOfTurn(item, context);
     case "approval":
-      return approvalElement(item, context.send);
+      return approvalElement(item, context.send, context.isReadOnly());
     case "retry":
       return h("article", { class: "notice" }, icon("sync"), `Trying again in ${Math.ceil(item.delayMs / 1000)} s (attempt ${item.attempt}): ${item.text}`);
     case "notice": {

@@ -22,7 +22,7 @@ function ownWords(item: QuestionView, answer: Answer): HTMLInputElement {
   return field;
 }
 
-export function questionElement(item: QuestionView, { send }: RenderContext): HTMLElement {
+export function questionElement(item: QuestionView, { send, isReadOnly }: RenderContext): HTMLElement {
   if (item.status !== "pending") {
     const isAnswered = item.status === "answered";
     return h("article", { class: "approval done" }, icon(isAnswered ? "check" : "circle-slash"), h("span", { class: "dim" }, `${item.text} `), isAnswered ? item.answers.join(", ") : "left open");
@@ -34,8 +34,9 @@ export function questionElement(item: QuestionView, { send }: RenderContext): HT
     "section",
     { class: "approval pending question", "aria-labelledby": titleId },
     h("h2", { id: titleId }, icon("question"), item.agentId === undefined ? "" : h("span", { class: "dim" }, `${item.agentId}: `), item.text),
-    item.choices.length > 0 ? choices(item, answer) : null,
-    h("div", { class: "answers deny" }, ownWords(item, answer), leave),
+    ...(isReadOnly()
+      ? [item.choices.length > 0 ? h("ul", {}, ...item.choices.map((choice) => h("li", {}, choice))) : null, h("p", { class: "dim" }, "Its owner answers.")]
+      : [item.choices.length > 0 ? choices(item, answer) : null, h("div", { class: "answers deny" }, ownWords(item, answer), leave)]),
   );
 }
 

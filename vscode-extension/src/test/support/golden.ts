@@ -11,6 +11,8 @@ export function golden(name: string): unknown {
 
 export const sessionEvents = (golden("session.json") as { events: AgentEvent[] }).events;
 
+export const accessEvent = (golden("access.json") as { event: AgentEvent }).event;
+
 interface Example {
   readonly method: string;
   readonly params: unknown;

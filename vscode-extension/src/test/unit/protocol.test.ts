@@ -9,7 +9,7 @@ import { examples, golden, sessionEvents } from "../support/golden";
 // Each request that we make; the type fails when requests.ts knows one that is not here.
 const SPOKEN: { [M in keyof Requests]: true } = {
   "agent/newSession": true, "agent/sessions": true, "agent/subscribe": true, "agent/unsubscribe": true,
-  "agent/submit": true, "agent/unsteer": true, "agent/followUp": true, "agent/interrupt": true, "agent/abort": true,
+  "agent/submit": true, "agent/unsteer": true, "agent/followUp": true, "agent/interrupt": true, "agent/abort": true, "agent/takeOver": true,
   "agent/configure": true, "agent/approve": true, "agent/review": true, "agent/terminals": true,
   "agent/terminalKill": true, "agent/terminalInput": true, "agent/terminalResize": true, "agent/clientAnswer": true, 
   "agent/terminalOutput": true, "agent/fork": true,

@@ -1,0 +1,110 @@
+// req: R4, H9
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { foldAccess, isReadOnly, ownerWords } from "../../owners";
+import type { AgentEvent } from "../../protocol";
+import { Library } from "../../sessions/library";
+import { Sessions } from "../../session";
+import { activity, apply, newSnapshot, openQuestion, pendingApprovals, subscribed } from "../../snapshot";
+import { FakeConnection, sessionInfo, subscription } from "../support/fake_connection";
+import { accessEvent, recorded } from "../support/golden";
+import { WebviewPage } from "../support/webview_page";
+
+const OWNER = { pid: 4711, host: "ada", program: "Neovim" };
+const ASKED = { requestId: "r1", callId: "c1", tool: "shell", summary: "make test", effect: { type: "CommandEffect", command: "make test", cwd: "/w", digest: "d" }, digest: "d", reason: "it is a command", rules: [] };
+const QUESTION = { questionId: "q1", callId: "c2", agentId: "", question: "Which one?", choices: ["this", "that"], multiple: false };
+
+function asking() {
+  const s = newSnapshot();
+  apply(s, recorded(1, "approval_requested", ASKED));
+  apply(s, recorded(2, "question_asked", QUESTION));
+  s.session = { id: "s1", access: "owner" };
+  return s;
+}
+
+const readOnly: AgentEvent = { sessionId: "s1", kind: "access", data: { access: "readOnly", owner: OWNER } };
+
+test("the golden event of access is applied whatever its place, and leaves the numbers as they are", () => {
+  const s = asking();
+  assert.equal(apply(s, accessEvent), "applied");
+  assert.equal(s.lastSeq, 2);
+  assert.deepEqual([isReadOnly(s), s.session.owner], [true, OWNER]);
+});
+
+test("what is asked in another editor's session is for its user", () => {
+  const s = asking();
+  assert.deepEqual([pendingApprovals(s).length, openQuestion(s)?.id, activity(s)], [1, "q1", "waiting"]);
+  apply(s, readOnly);
+  assert.deepEqual([pendingApprovals(s), openQuestion(s), activity(s)], [[], undefined, "idle"]);
+  assert.deepEqual([...s.touched].sort(), [0, 1, 2]);
+  apply(s, { ...readOnly, data: { access: "owner" } });
+  assert.deepEqual([pendingApprovals(s).length, openQuestion(s)?.id], [1, "q1"]);
+  const said = s.items.flatMap((item) => (item.kind === "notice" ? [item.text] : []));
+  assert.deepEqual(said, ["Read only: owned by Neovim (process 4711 on ada).", "This session is this window's now."]);
+});
+
+test("who has a session is said as far as it is known", () => {
+  assert.equal(ownerWords({ ...OWNER, program: "" }), "another editor (process 4711 on ada)");
+  assert.match(ownerWords(null), /has ended/);
+});
+
+test("an end that comes with another owner is no closed session", () => {
+  const s = asking();
+  foldAccess(s, { access: "readOnly" });
+  apply(s, recorded(3, "session_end", { state: "CLOSED", reason: "completed" }));
+  assert.ok(!s.items.some((item) => item.kind === "notice" && item.text === "Session closed."));
+});
+
+test("an owner of before is forgotten with the next subscription", () => {
+  const s = asking();
+  apply(s, readOnly);
+  subscribed(s, { ...subscription("s1"), lastSeq: 2, session: sessionInfo("s1") });
+  assert.deepEqual([isReadOnly(s), s.session.owner], [false, null]);
+});
+
+test("to another editor's session nothing is sent, and no draft is kept", async () => {
+  const connection = new FakeConnection({
+    "agent/subscribe": ({ sessionId }) => ({ ...subscription(sessionId), session: sessionInfo("s1", { access: "readOnly", owner: OWNER }) }),
+  });
+  const sessions = new Sessions(connection, { newKey: () => "k", folder: () => "file:///w", configuration: () => ({}), log: () => undefined });
+  await sessions.open("s1");
+  assert.equal(await sessions.submit([{ type: "text", text: "mine?" }]), false);
+  sessions.keepDraft({ text: "mine?", attachments: [] }, "s1");
+  assert.deepEqual(connection.methods(), ["agent/subscribe"]);
+  const last = sessions.snapshot.items.at(-1);
+  assert.ok(last?.kind === "notice" && last.text === "Not sent: this session is owned by Neovim (process 4711 on ada)." && last.hint?.includes("Take Over"));
+});
+
+test("a take over names the session, and force only where it was said", async () => {
+  const connection = new FakeConnection({ "agent/takeOver": () => ({ session: sessionInfo("s1") }) });
+  const library = new Library(connection, () => "k");
+  await library.takeOver("s1", false);
+  await library.takeOver("s1", true);
+  assert.deepEqual(connection.asked.map(({ params }) => params), [{ sessionId: "s1", clientKey: "k" }, { sessionId: "s1", clientKey: "k", force: true }]);
+});
+
+test("the chat of another editor's session has no answers and no prompt, but a button to take it over", () => {
+  const s = asking();
+  const page = new WebviewPage();
+  const feed = page.show(s);
+  const buttons = () => [...page.document.querySelectorAll(".approval button")].length;
+  assert.ok(buttons() > 0);
+  assert.equal(page.document.querySelector("[data-action=takeOver]"), null);
+
+  apply(s, readOnly);
+  page.receive(feed.update(s));
+  assert.equal(buttons(), 0);
+  const text = page.document.body.textContent;
+  assert.match(text, /Its owner decides\./);
+  assert.match(text, /Its owner answers\./);
+  assert.match(text, /read only: owned by another editor/);
+  assert.equal(page.prompt.disabled, true);
+  page.button("Take Over").click();
+  assert.deepEqual(page.sent.at(-1), { type: "command", command: "takeOver" });
+
+  apply(s, { ...readOnly, data: { access: "owner" } });
+  page.receive(feed.update(s));
+  assert.ok(buttons() > 0);
+  assert.equal(page.prompt.disabled, false);
+  page.close();
+});
