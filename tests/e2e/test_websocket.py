@@ -119,8 +119,9 @@ async def test_two_clients_have_a_server_each_and_all_of_a_session_comes_in_text
             await first.submit(session_id, "What is here? ✓")
             await one.event("processing_end")
             assert not two.events
+            assert (await second.subscribe(session_id))["session"]["access"] == "readOnly"
             with pytest.raises(ResponseError) as busy:
-                await second.subscribe(session_id)
+                await second.submit(session_id, "And here?")
             assert busy.value.data["kind"] == "session_busy"
             await one.shut_down()
             with anyio.fail_after(DEADLINE_S):
