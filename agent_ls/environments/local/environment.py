@@ -102,22 +102,22 @@ class LocalEnvironment:
         return await self._processes.run(command, self._resolve(options.working_dir), options, on_output)
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
-        return await self._processes.start(command, self._resolve(options.working_dir), options)
+        return await self._processes.background.start(command, self._resolve(options.working_dir), options)
 
     async def list_processes(self) -> Sequence[ProcessInfo]:
-        return self._processes.infos()
+        return self._processes.background.infos()
 
     async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
-        return self._processes.read(process_id, offset)
+        return self._processes.background.read(process_id, offset)
 
     async def wait_process(self, process_id: str) -> ProcessInfo:
-        return await self._processes.wait(process_id)
+        return await self._processes.background.wait(process_id)
 
     async def write_process(self, process_id: str, text: str, *, close: bool = False) -> ProcessInfo:
-        return await self._processes.write(process_id, text, close=close)
+        return await self._processes.background.write(process_id, text, close=close)
 
     async def kill_process(self, process_id: str) -> ProcessInfo:
-        return await self._processes.kill(process_id)
+        return await self._processes.background.kill(process_id)
 
     async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
         return await self._search.grep(pattern, self._resolve(path), path, options)
