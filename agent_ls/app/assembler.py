@@ -30,6 +30,7 @@ from agent_ls.app.roots import SessionRoots
 from agent_ls.app.settings import Settings
 from agent_ls.app.stored import SessionFiles
 from agent_ls.app.surroundings import EditorEyes, EditorSurroundings
+from agent_ls.app.touched_files import NoWatch, TouchedFiles
 from agent_ls.app.trust import TrustGate, WorkspaceTrust
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
@@ -119,6 +120,11 @@ class Assembler:
         files = EditorEnvironment(local, self.host)
         return NotebookEnvironment(files, self.host.notebooks) if self.host.notebooks else files
 
+    def _version(self, path: str) -> int | None:
+        """Of an open document."""
+        document = self.host.open_document(path) if self.host else None
+        return document.version if document else None
+
     async def cli_tools(self, folder: str) -> CliTools:
         """Those of the user for a session in this folder; a changed file holds from the next session on."""
         workspace = None if self.environment else Path(folder)
@@ -178,6 +184,7 @@ class Assembler:
         # A place of a program's own is not looked through: only the disk of this machine can be.
         listed = local.list_files if isinstance(local, LocalEnvironment) else None
         client: ModelClient = self.models.client
+        on_disk = files
         heard: Callable[[ExecutionEnvironment], ExecutionEnvironment] = _as_it_is
         eyes, language = self.eyes, self.language
         if tape := self.tapes.of(header.session_id):
@@ -206,7 +213,18 @@ class Assembler:
             command_files(roots.listing(listed), files, self.host, lambda: roots.others) if listed else None
         )
         environment = ReviewedEnvironment(bounded, self.review, stored, desk.is_reviewed_first, commands)
-        notices.look_for = environment.look
+        touched = TouchedFiles(
+            on_disk,  # what is looked at unasked is no part of a recording
+            self.review,
+            version=self._version,
+            tell=notices.post,
+            watch=self.eyes or NoWatch(),
+            known=opened.stored.fold.shown | opened.stored.fold.known if opened.stored else {},
+            record=opened.recorder.known,
+        )
+        opened.recorder.on_shown = touched.shown
+        if listed:
+            notices.look_for = partial(_look_for_changes, self.review, touched)
         profiles = with_cli_tools(self._profiles(client, tape), choice.tools.tools, self.models.child_environ)
         if choice.tools.notebooks:
             profiles = with_notebooks(profiles)
@@ -250,6 +268,7 @@ class Assembler:
             files=files,
             notices=notices,
             stored=stored,
+            touched=touched,
             title=opened.stored.title if opened.stored else header.title,
             prepare=partial(roots.settle, tell=False),
         )
@@ -280,6 +299,11 @@ class Assembler:
 
             pages = RecordingPages(pages, tape)
         return pages
+
+
+async def _look_for_changes(review: ReviewDesk, touched: TouchedFiles) -> None:
+    await review.under_way.settle()
+    await touched.look()
 
 
 def session_config(settings: Settings, effort: str | None) -> SessionConfig:

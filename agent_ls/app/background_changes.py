@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import anyio
 
 from agent_ls.app.filed_changes import Before, Filed, Filing
+from agent_ls.app.under_way import UnderWay
 from agent_ls.environments.base import Attribution
 
 
@@ -24,9 +25,10 @@ class _Running:
 class BackgroundChanges:
     """Of one session. `tell` posts a note to its model."""
 
-    def __init__(self, filing: Filing, tell: Callable[[Attribution, str], None]) -> None:
+    def __init__(self, filing: Filing, tell: Callable[[Attribution, str], None], under_way: UnderWay) -> None:
         self._filing = filing
         self._tell = tell
+        self._under_way = under_way
         self._running: list[_Running] = []
         self._before: Before | None = None
         self._pauses = 0
@@ -54,6 +56,7 @@ class BackgroundChanges:
     def began(self, process_id: str, attribution: Attribution, before: Before) -> None:
         """The other command was the start of this process."""
         self._running.append(_Running(process_id, attribution))
+        self._under_way.began(self.look)
         self.resume(before)
 
     async def ended(self, process_id: str) -> None:
@@ -65,6 +68,7 @@ class BackgroundChanges:
             if found in self._running:
                 await self._settle(found)
                 self._running.remove(found)
+                self._under_way.ended(self.look)
 
     async def _settle(self, ended: _Running | None = None) -> None:
         if self._pauses or not self._running or self._before is None:

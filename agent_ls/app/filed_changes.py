@@ -226,16 +226,20 @@ class Filing:
     def _tell_user(self, who: Attribution, merged: Sequence[str], refused: Sequence[str]) -> None:
         for path in merged:
             message = (
-                f"A command changed {path} on disk while the editor had unsaved changes of it. Both are merged "
-                "in the editor now; save the file there to have both on disk."
+                f"A command changed {self._name(path)} on disk while the editor had unsaved changes of it. Both are "
+                "merged in the editor now; save the file there to have both on disk."
             )
             self._desk.tell(who.session_id, Warning(message, MERGED))
         for path in refused:
             message = (
-                f"A command changed {path} on disk where the editor has unsaved changes of the same lines. Nothing "
-                "was merged: the editor keeps your text, the disk has the command's. Compare them before you save."
+                f"A command changed {self._name(path)} on disk where the editor has unsaved changes of the same lines. "
+                "Nothing was merged: the editor keeps your text, the disk has the command's. Compare them before you "
+                "save."
             )
             self._desk.tell(who.session_id, Warning(message, CONFLICT))
+
+    def _name(self, path: str) -> str:
+        return _shown(path, self._commands.files.working_directory())
 
 
 def _as_bytes(text: str | None, like: bytes | None) -> bytes | None:

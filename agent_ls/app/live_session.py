@@ -12,10 +12,11 @@ from agent_ls.app.approver import PolicyApprover
 from agent_ls.app.notices import Notices
 from agent_ls.app.reviewed_environment import ReviewedEnvironment
 from agent_ls.app.stored import SessionFiles
+from agent_ls.app.touched_files import TouchedFiles
 from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
 from agent_ls.loop.budget import UseLimits
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.events import RecordedEvent, State, Title
+from agent_ls.loop.events import FileChange, RecordedEvent, State, Title
 from agent_ls.loop.session import AppliesFrom, Session
 from agent_ls.loop.titles import title_of
 from agent_ls.policy.situation import Mode, ReviewSetting
@@ -62,6 +63,7 @@ class LiveSession:
         files: ExecutionEnvironment,
         notices: Notices,
         stored: SessionFiles,
+        touched: TouchedFiles,
         title: str,
         prepare: Callable[[], Awaitable[None]],
     ) -> None:
@@ -79,6 +81,7 @@ class LiveSession:
         self._notices = notices
         self._limits: dict[str, float] = {}
         self.stored = stored
+        self.touched = touched
 
     @property
     def id(self) -> str:
@@ -90,19 +93,26 @@ class LiveSession:
         return self.stored.opened.is_ours
 
     def emit(self, event: RecordedEvent) -> object:
+        if isinstance(event, FileChange):
+            self.touched.changed(event.path)
         return self.session.emit(event)
 
     async def apply(
         self, writes: Sequence[FileWrite], attribution: Attribution, *, is_running: bool
     ) -> Sequence[FileState]:
         through = None if is_running else self.files
-        return await self.environment.apply(writes, attribution, through)
+        states = await self.environment.apply(writes, attribution, through)
+        for state in states:
+            self.touched.changed(state.path)
+        return states
 
     @property
     def is_stopped(self) -> bool:
         return self.session.is_stopped
 
-    def notice(self, text: str) -> None:
+    def notice(self, text: str, about: str = "") -> None:
+        if about:
+            self.touched.changed(about)
         self._notices.post(text)
 
     def stand(self, standing: Standing) -> None:

@@ -22,6 +22,7 @@ from agent_ls.app.proposal_verdicts import ProposalVerdicts
 from agent_ls.app.proposals import Proposals
 from agent_ls.app.review_notices import gone_notice
 from agent_ls.app.reviewed_file import ReviewedFile, Undoing, is_text, maybe_bytes, text_of, written_as
+from agent_ls.app.under_way import UnderWay
 from agent_ls.app.verdicts import Asked, Selection, Verdict, Verdicts
 from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite, sha256
 from agent_ls.environments.errors import EnvError
@@ -46,8 +47,8 @@ class Audience(Protocol):
 
     def emit(self, event: RecordedEvent) -> object: ...
 
-    def notice(self, text: str) -> None:
-        """For the model, at the next safe boundary."""
+    def notice(self, text: str, about: str = "") -> None:
+        """For the model, at the next safe boundary; `about` is the file whose text it tells of."""
         ...
 
     def stand(self, standing: Standing) -> None:
@@ -94,6 +95,7 @@ class ReviewDesk:
         self._links: dict[str, str] = {}
         self._written = anyio.Event()
         self._saved: dict[str, str] = {}
+        self.under_way = UnderWay()
 
     # -- what editors tell
 
@@ -316,8 +318,17 @@ class ReviewDesk:
 
     # -- inside: files
 
+    async def look_at_disk(self, path: str) -> None:
+        """Somebody may have changed this file: what the ledger does not know of is the user's.
+
+        Not while a command is waited for: what that changed is filed when it ends.
+        """
+        await self.under_way.settle()
+        if (file := self.files.get(path)) and not self.under_way.is_waited_for:
+            await self._look_at_disk(file)
+
     async def _look_at_disk(self, file: ReviewedFile) -> None:
-        """After a document was closed: what the disk does not have is gone, and the model is told once."""
+        """What the disk does not have is gone, and the model is told once."""
         beside = [hunk for proposal in file.proposals for hunk in proposal.waiting]
         owners = dict.fromkeys(hunk.session_id for hunk in (*file.ledger.hunks, *beside))
         audience = next((found for owner in owners if (found := self.audience(owner))), None)
@@ -408,7 +419,8 @@ class ReviewDesk:
         for session_id in dict.fromkeys(hunk.session_id for hunk in hunks):
             if audience := self.audience(session_id):
                 name = relative_name(file.ledger.path, audience.files.working_directory())
-                audience.notice(words(name, [hunk for hunk in hunks if hunk.session_id == session_id]))
+                own = [hunk for hunk in hunks if hunk.session_id == session_id]
+                audience.notice(words(name, own), file.ledger.path)
 
     def maybe_audience(self, file: ReviewedFile, ids: Collection[str]) -> Audience | None:
         """A live session that owns one of these hunks."""

@@ -57,7 +57,9 @@ class ReviewedEnvironment(ForwardingEnvironment):
         self._commands: _Commands | None = None
         if commands:
             filing = Filing(desk, journal, commands)
-            self._commands = _Commands(commands, filing, BackgroundChanges(filing, self._tell))
+            self._commands = _Commands(
+                commands, filing, BackgroundChanges(filing, self._tell, desk.under_way)
+            )
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         audience = self._desk.audience(attribution.session_id)
@@ -88,13 +90,14 @@ class ReviewedEnvironment(ForwardingEnvironment):
         await watched.files.save()
         before = await watched.background.pause()
         filed = Filed()
-        try:
-            result = await self.inner.exec_command(command, options, on_output)
-        finally:
-            # Also of a command that was stopped: what it did to files stands there.
-            with anyio.CancelScope(shield=True):
-                filed, before = await watched.filing.advance(before, options.attribution)
-                watched.background.resume(before)
+        with self._desk.under_way.waiting():
+            try:
+                result = await self.inner.exec_command(command, options, on_output)
+            finally:
+                # Also of a command that was stopped: what it did to files stands there.
+                with anyio.CancelScope(shield=True):
+                    filed, before = await watched.filing.advance(before, options.attribution)
+                    watched.background.resume(before)
         return replace(result, note=" ".join(filter(None, (result.note, filed.words("the command")))))
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
@@ -116,11 +119,6 @@ class ReviewedEnvironment(ForwardingEnvironment):
         if self._commands:
             await self._commands.background.ended(process_id)
         return process
-
-    async def look(self) -> None:
-        """At a safe boundary: files what background processes have changed by now."""
-        if self._commands:
-            await self._commands.background.look()
 
     async def apply(
         self,

@@ -6,10 +6,11 @@ import os.path
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
+from agent_ls.app.touched_files import FileWatch
 from agent_ls.loop.editor_events import EditNews
 
 
-class EditorEyes(Protocol):
+class EditorEyes(FileWatch, Protocol):
     """What an editor shows its user, and what its tools find. `shown` is how paths are written."""
 
     def situation(self, shown: Callable[[str], str]) -> str:

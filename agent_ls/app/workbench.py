@@ -308,6 +308,12 @@ class Workbench:
             await live.ended.wait()
         return None
 
+    def files_changed(self, paths: Sequence[str]) -> None:
+        """The editor tells of files that were changed by others: their hunks move with the text at once."""
+        for path in paths:
+            if self.review.knows(path):
+                self._run_beside(partial(self.review.look_at_disk, path))
+
     def live(self, session_id: str) -> LiveSession | None:
         return self._live.get(session_id)
 
@@ -375,6 +381,7 @@ class Workbench:
         self._start(live, opened, tools.warning)
         live.session.start()  # now, so that who opened it is told of it whole
         for change in found.changes:
+            live.touched.changed(change.ledger.path)
             self.review.adopt(change)
         stand_found(self.review.proposals, found, live)
         return live

@@ -110,9 +110,14 @@ def assemble(server: AgentServer, start: Start, open_bench: OpenBench) -> tuple[
         shown_texts,
         configuration.settled,
     )
+
+    async def files_changed(params: Any) -> None:
+        bench.files_changed(host.watched_files.changed(params))
+
     standard: dict[str, Callable[[Any], Awaitable[Any]]] = {
         lsp.INITIALIZED: configuration.initialized,
         lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration.changed,
+        lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES: files_changed,
     }
     if not protocol.client.is_rich:
         face = StockFace(context, protocol, start)

@@ -34,6 +34,7 @@ from agent_ls.server.language import EditorLanguage
 from agent_ls.server.notebooks import CellEditor, OpenNotebooks
 from agent_ls.server.saving import Savable, SavePolicy, unsaved_note
 from agent_ls.server.stock.chat_text import is_chat
+from agent_ls.server.watched_files import WatchedFiles
 from agent_ls.text import split_lines
 
 SAVED_EARLY = 20
@@ -144,6 +145,7 @@ class LspEditorHost:
         self.view = EditorView(self.open_document)
         self.diagnostics = Diagnostics(self.open_document)
         self.language = EditorLanguage(lambda: protocol.client, self.open_document, self.diagnostics)
+        self.watched_files = WatchedFiles(protocol.send_request, lambda: protocol.client)
 
     def attach(self, listener: DocumentListener, actions: ClientActions) -> None:
         """The ledger and the client's abilities are there; the ledger learns what is open already."""
@@ -230,6 +232,9 @@ class LspEditorHost:
         self, paths: Sequence[str], shown: Callable[[str], str]
     ) -> Callable[[], Awaitable[EditNews]]:
         return self.diagnostics.watch(paths, shown)
+
+    def watch_files(self, paths: Sequence[str]) -> None:
+        self.watched_files.watch_files(paths)
 
     # -- EditorHost
 

@@ -60,6 +60,7 @@ class ClientAbilities:
     `process_id` is the editor's, which we outlive by no more than seconds; None when not told.
     `text_document_content`: it shows documents whose text a server gives.
     `code_action_literals` to `work_done_progress` are what the stock face asks for.
+    `watched_files`: it tells of changes of the files that it is asked to watch, `relative_patterns` by folder and name.
     `workspace_trusted`: the user has said in the editor that he trusts the workspace. It is believed because only a
     plugin writes these capabilities, never a file of the workspace.
     `configuration`: it can be asked for settings; `configuration_registration`: it tells of changes once told to.
@@ -89,6 +90,8 @@ class ClientAbilities:
     completion: bool = False
     publish_diagnostics: bool = False
     work_done_progress: bool = False
+    watched_files: bool = False
+    relative_patterns: bool = False
     workspace_trusted: bool = False
     configuration: bool = False
     configuration_registration: bool = False
@@ -127,6 +130,11 @@ def client_abilities(params: dict[str, Any]) -> ClientAbilities:
         work_done_progress=_object(capabilities, "window").get("workDoneProgress") is True,
         configuration=_object(capabilities, "workspace").get("configuration") is True,
         configuration_registration=_registers(capabilities, "workspace", "didChangeConfiguration"),
+        watched_files=_registers(capabilities, "workspace", "didChangeWatchedFiles"),
+        relative_patterns=_object(capabilities, "workspace", "didChangeWatchedFiles").get(
+            "relativePatternSupport"
+        )
+        is True,
         workspace_trusted=speaks and wanted.get("workspaceTrusted") is True,
         version_mismatch=bool(wanted) and not speaks,
         **granted,

@@ -49,6 +49,7 @@ OURS = frozenset(
         lsp.TEXT_DOCUMENT_COMPLETION,
         lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL,
         lsp.WORKSPACE_DID_CHANGE_CONFIGURATION,
+        lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES,
     }
 )
 """Standard messages that are answered as ours are: as plain JSON, by the back end."""

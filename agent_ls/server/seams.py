@@ -366,6 +366,10 @@ class Bench(Protocol):
         sentence each."""
         ...
 
+    def files_changed(self, paths: Sequence[str]) -> None:
+        """Others than this process have changed these files, or may have."""
+        ...
+
     def set_credential(self, provider: str, secret: str | None) -> None:
         """From the next call of the model on; None forgets it.
 

@@ -85,7 +85,8 @@ class Fold:
     """Fed with records in the order of the log. `turn_id` is that of the turn which has not ended, or "".
 
     `ends` are those of that turn, without their outputs. `session_grants` and `turn_grants` are ids of rules that the
-    user stored. `shown` has the digest of each file that the model has seen, by path.
+    user stored. `shown` has the digest of each file that the model has seen, by path; `known` of those that have
+    changed since, which it was told.
     `prompt` is the newest system prompt, `prefix` what it was made of (its text is not in it). `compaction` is one that
     has begun and not ended.
     `intents` are those of calls that have not ended, `filed` the call and path of the changes that such calls have
@@ -126,6 +127,7 @@ class Fold:
     session_grants: set[str] = field(default_factory=set)
     turn_grants: set[str] = field(default_factory=set)
     shown: dict[str, str] = field(default_factory=dict)
+    known: dict[str, str] = field(default_factory=dict)
     intents: list[Intent] = field(default_factory=list)
     filed: set[tuple[str, str]] = field(default_factory=set)
     standings: dict[str, Standing] = field(default_factory=dict)

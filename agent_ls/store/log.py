@@ -41,6 +41,7 @@ RecordKind: TypeAlias = Literal[
     "review",
     "result",
     "shown",
+    "known",
     "change",
     "agentTurn",
 ]

@@ -129,6 +129,9 @@ class _Reading:
             self.fold.result(result["callId"], result_from_json(result["part"]))
         elif shown := record.get("shown"):
             self.fold.shown[shown["path"]] = shown["digest"]
+            self.fold.known.pop(shown["path"], None)
+        elif known := record.get("known"):
+            self.fold.known[known["path"]] = known["digest"]
         elif config := record.get("config"):
             self.fold.config.update(config)
         elif intent := record.get("intent"):

@@ -45,6 +45,8 @@ class StoreRecorder:
         self.latest = dict(latest)
         self.also: Callable[[bytes], object] = lambda encoded: None
         """Is given each event too, once it is in the log. Must not raise."""
+        self.on_shown: Callable[[str, str], object] = lambda path, digest: None
+        """Is told what `shown` is. Must not raise."""
         self._log = log
         self._folder = folder
         self._title_file = title_file
@@ -98,6 +100,11 @@ class StoreRecorder:
 
     def shown(self, path: str, digest: str) -> None:
         self._log.append(record("shown", {"path": path, "digest": digest}))
+        self.on_shown(path, digest)
+
+    def known(self, path: str, digest: str) -> None:
+        """The model was told that a file which it has seen is another now: it has this content."""
+        self._log.append(record("known", {"path": path, "digest": digest}))
 
     def config(self, settings: Mapping[str, JsonValue]) -> None:
         """Settings of the session as its face knows them; a resume gets the last of each name."""

@@ -33,7 +33,7 @@ class FakeAudience:
         assert self.environment
         return await self.environment.apply(writes, attribution)
 
-    def notice(self, text: str) -> None:
+    def notice(self, text: str, about: str = "") -> None:
         self.notices.append(text)
 
     def stand(self, standing: Standing) -> None:

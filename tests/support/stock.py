@@ -46,6 +46,14 @@ class StockEditor:
         client.handlers["window/showMessageRequest"] = self._prompt
         client.handlers["window/workDoneProgress/create"] = self._create_progress
         client.handlers["workspace/codeLens/refresh"] = self._refresh
+        client.handlers["client/registerCapability"] = self._register
+        client.handlers["client/unregisterCapability"] = self._register
+
+    async def _register(self, params: Any) -> None:
+        for item in params.get("registrations") or params["unregisterations"]:
+            feature = item["method"].split("/")
+            if not self.can(*feature, "dynamicRegistration"):
+                self.problems.append(f"{item['method']} was registered")
 
     def can(self, *path: str) -> bool:
         value: Any = self.capabilities

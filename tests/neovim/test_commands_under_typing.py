@@ -1,0 +1,52 @@
+"""A command changes a file under the user's unsaved typing, in real Neovim with the real server."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.neovim.conftest import PLUGIN
+from tests.support.loopback import AnthropicServer, ToolCall
+from tests.support.nvim_driver import Nvim
+
+MERGED = ToolCall("shell", {"command": "sed -i s/two/TWO/ one.txt"})
+CONFLICT = ToolCall("shell", {"command": "sed -i s/four/FOUR/ one.txt"})
+
+
+def lines(nvim: Nvim) -> list[str]:
+    found: list[str] = nvim.lua("return vim.fn.getbufline(vim.fn.bufnr('one.txt'), 1, '$')")
+    return found
+
+
+@pytest.mark.req("H4", "H5", "H6")
+def test_command_when_the_buffer_has_unsaved_typing_is_merged_or_said_to_conflict(
+    project: Path, tmp_path: Path
+) -> None:
+    with AnthropicServer([[MERGED], "Once.", [CONFLICT], "Twice."]) as provider:
+        env = {
+            "AGENT_LS_STATE_DIR": str(tmp_path / "state"),
+            "ANTHROPIC_API_KEY": "sk-test-loopback",
+            "ANTHROPIC_BASE_URL": provider.base_url,
+            "AGENT_LS_TRUSTED_FOLDERS": "/",
+        }
+        with Nvim(
+            runtime_path=[PLUGIN], cwd=project, columns=160, rows=40, env=env, arguments=["one.txt"]
+        ) as nvim:
+            nvim.lua(
+                "require('agent_ls').setup({ cmd = { ..., '-m', 'agent_ls', 'serve', '--stdio' }, "
+                "provider = 'anthropic', mode = 'full' })",
+                sys.executable,
+            )
+            nvim.keys("GA and typed<Esc>")
+            nvim.cmd("AgentLs")
+            nvim.keys("go<C-s>")
+            nvim.wait_screen("Once.", "Both", "○ idle")
+            assert lines(nvim) == ["one", "TWO", "three", "four", "five and typed"]
+            assert (project / "one.txt").read_text() == "one\nTWO\nthree\nfour\nfive\n"
+            nvim.lua("vim.api.nvim_buf_set_text(vim.fn.bufnr('one.txt'), 3, 0, 3, 0, { 'my ' })")
+            nvim.keys("again<C-s>")
+            nvim.wait_screen("Twice.", "Compare", "○ idle")
+            assert lines(nvim) == ["one", "TWO", "three", "my four", "five and typed"]
+            assert (project / "one.txt").read_text() == "one\nTWO\nthree\nFOUR\nfive\n"

@@ -1,0 +1,88 @@
+"""Which files a client is asked to watch: those touched, each once and not too many; and what it tells counts."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+from lsprotocol import types as lsp
+
+from agent_ls.server.hello import ClientAbilities
+from agent_ls.server.watched_files import MAX_FILES, WatchedFiles
+
+pytestmark = pytest.mark.req("H4", "H8")
+
+SIMPLE = ClientAbilities(watched_files=True)
+RELATIVE = ClientAbilities(watched_files=True, relative_patterns=True)
+
+
+class Client:
+    def __init__(self, abilities: ClientAbilities = SIMPLE) -> None:
+        self.sent: list[tuple[str, Any, Future[Any]]] = []
+        self.watched = WatchedFiles(self._send, lambda: abilities)
+
+    def _send(self, method: str, params: Any) -> Future[Any]:
+        answer: Future[Any] = Future()
+        self.sent.append((method, params, answer))
+        return answer
+
+    def patterns(self) -> list[Any]:
+        """Of the last registration."""
+        (registration,) = self.sent[-1][1].registrations
+        return [watcher.glob_pattern for watcher in registration.register_options.watchers]
+
+    def tells(self, *paths: str) -> list[str]:
+        return self.watched.changed({"changes": [{"uri": f"file://{path}", "type": 2} for path in paths]})
+
+
+def test_exactly_the_files_touched_are_registered_and_none_of_them_twice() -> None:
+    client = Client()
+    client.watched.watch_files(["/p/a.py", "/p/[id].tsx"])
+    assert client.patterns() == ["/p/a.py", "/p/[[]id].tsx"]
+    client.watched.watch_files(["/p/b.py", "/p/a.py", "/p/[id].tsx"])
+    assert client.patterns() == ["/p/b.py"]
+    client.watched.watch_files(["/p/a.py"])
+    assert len(client.sent) == 2
+
+
+def test_where_the_client_knows_folders_a_pattern_is_of_one() -> None:
+    client = Client(RELATIVE)
+    client.watched.watch_files(["/p q/a.py"])
+    assert client.patterns() == [lsp.RelativePattern("file:///p%20q", "a.py")]
+
+
+def test_only_what_was_registered_counts_as_told_and_nonsense_as_nothing() -> None:
+    client = Client()
+    client.watched.watch_files(["/p/a.py", "/p/b.py"])
+    assert client.tells("/p/b.py", "/etc/passwd", "/p/b.py") == ["/p/b.py"]
+    nonsense: list[Any] = [
+        None,
+        7,
+        [],
+        {},
+        {"changes": 7},
+        {"changes": [7, {}, {"uri": 7}, {"uri": "untitled:1"}]},
+    ]
+    assert [client.watched.changed(it) for it in nonsense] == [[]] * len(nonsense)
+
+
+def test_of_too_many_files_the_oldest_are_given_up() -> None:
+    client = Client()
+    for number in range(0, 3 * MAX_FILES, 10):
+        client.watched.watch_files([f"/p/{number + it}" for it in range(10)])
+    assert len(client.watched.paths) == MAX_FILES
+    assert client.tells("/p/0") == [] and client.tells(f"/p/{3 * MAX_FILES - 1}")
+    taken_back = [params for method, params, _ in client.sent if method == lsp.CLIENT_UNREGISTER_CAPABILITY]
+    assert len(taken_back) == 2 * MAX_FILES / 10
+
+
+def test_a_client_that_cannot_or_will_not_is_not_asked_again() -> None:
+    unable = Client(ClientAbilities())
+    unable.watched.watch_files(["/p/a.py"])
+    assert unable.sent == []
+    client = Client()
+    client.watched.watch_files(["/p/a.py"])
+    client.sent[0][2].set_exception(RuntimeError("method not found"))
+    client.watched.watch_files(["/p/b.py"])
+    assert len(client.sent) == 1 and client.tells("/p/a.py") == []
