@@ -58,6 +58,9 @@ logger = logging.getLogger(__name__)
 
 EVENT_OUTPUT_BYTES = 64 * 1024  # E3: more than that goes to the store, and the event names it
 EVENT_SHARE_CHARS = 8 * 1024  # of head and of tail, which then stand in the event
+LIVE_OUTPUT_CHARS = 4 * 1024 * 1024
+"""Of a call's output, told while it comes."""
+NOT_LIVE = "\n[... what is printed from here on is not shown as it comes ...]\n"
 MAX_ASKS = 5  # a file that moved each time while a person was asked is being written by something else
 
 INTERRUPTED = "Interrupted by the user before it finished."
@@ -404,7 +407,10 @@ class Dispatcher:
 
 
 class _OutputTap:
-    """Output of a running call as deltas; what comes after the call has ended is not told."""
+    """Output of a running call as deltas; what comes after the call has ended is not told.
+
+    Nor is what comes after LIVE_OUTPUT_CHARS: it would be kept for all who come late. The end of the call has it.
+    """
 
     def __init__(self, hub: Voice, part_id: str, redaction: StreamRedaction) -> None:
         self._hub = hub
@@ -412,6 +418,7 @@ class _OutputTap:
         self._redaction = redaction
         self._stream: Stream = "stdout"
         self._is_open = True
+        self._room = LIVE_OUTPUT_CHARS
 
     def __call__(self, stream: Stream, text: str) -> None:
         if self._is_open:
@@ -427,7 +434,11 @@ class _OutputTap:
         self._is_open = False
 
     def _tell(self, text: str) -> None:
-        self._hub.append("tool_call_output_delta", self._part_id, text, self._stream)
+        if len(text) > self._room > 0:
+            text = text[: self._room] + NOT_LIVE
+        if self._room > 0:
+            self._room -= len(text)
+            self._hub.append("tool_call_output_delta", self._part_id, text, self._stream)
 
 
 def replaced_note(as_asked: Arguments, after: str) -> str:

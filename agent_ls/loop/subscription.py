@@ -1,7 +1,8 @@
 """One consumer's view of a session's events, at its own pace (E2, E4).
 
 While the consumer keeps up it gets each delta as it comes. While it is behind, deltas of one part are joined;
-recorded events are never joined, dropped or reordered. Nothing here can stall the session.
+recorded events are never joined or reordered. Nothing here can stall the session, nor fill the memory: a consumer that
+bounds what waits finds a gap where more came than it took, and asks for it again (PROTOCOL, Events).
 """
 
 from __future__ import annotations
@@ -37,11 +38,12 @@ class Encoded:
 class _Pending:
     """A waiting item; a delta gathers those that follow it in the same part."""
 
-    __slots__ = ("first", "more")
+    __slots__ = ("first", "more", "size")
 
-    def __init__(self, first: Encoded) -> None:
+    def __init__(self, first: Encoded, size: int) -> None:
         self.first = first
         self.more: list[str] = []
+        self.size = size
 
     def joined(self) -> Encoded:
         event = self.first.envelope.event
@@ -62,23 +64,34 @@ class Subscription:
         self._wake: anyio.Event | None = None
         self._ended = False
         self._on_close = on_close
+        self.waiting_size = 0
+        self._limit: int | None = None
+
+    def bound(self, limit: int) -> None:
+        """Of more than so many bytes and characters that wait, all but the newest event is dropped."""
+        self._limit = limit
 
     def push(self, item: Encoded) -> None:
         """For the session only."""
         event = item.envelope.event
+        size = len(event.text) if isinstance(event, Delta) else len(item.encoded)
+        if self._limit is not None and self.waiting_size + size > self._limit:
+            self._drop_all()
+        self.waiting_size += size
         if isinstance(event, Delta):
             key = (event.part_id, event.name)
             if waiting := self._joinable.get(key):
                 waiting.more.append(event.text)
+                waiting.size += size
                 return
-            pending = _Pending(item)
+            pending = _Pending(item, size)
             # Output of two streams shares one part: a piece of the other stream ends what can be joined.
             self._joinable = {k: p for k, p in self._joinable.items() if k[0] != event.part_id}
             self._joinable[key] = pending
             self._waiting.append(pending)
         else:
             self._joinable.clear()
-            self._waiting.append(_Pending(item))
+            self._waiting.append(_Pending(item, size))
         self._notify()
 
     def end(self) -> None:
@@ -88,8 +101,7 @@ class Subscription:
 
     def close(self) -> None:
         """The consumer is done; what waits is dropped. May be called at any time, and again."""
-        self._waiting.clear()
-        self._joinable.clear()
+        self._drop_all()
         self.end()
         self._on_close(self)
 
@@ -115,8 +127,14 @@ class Subscription:
     ) -> None:
         self.close()
 
+    def _drop_all(self) -> None:
+        self._waiting.clear()
+        self._joinable.clear()
+        self.waiting_size = 0
+
     def _pop(self) -> Encoded:
         pending = self._waiting.popleft()
+        self.waiting_size -= pending.size
         event = pending.first.envelope.event
         if isinstance(event, Delta) and self._joinable.get((event.part_id, event.name)) is pending:
             del self._joinable[event.part_id, event.name]

@@ -26,6 +26,9 @@ PACE_DELTAS = 16
 An editor does something for each event, and no eye follows more.
 """
 
+MAX_WAITING = 8 * 1024 * 1024
+"""Bytes and characters of a session's events that wait for a client that does not read."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sending:
@@ -60,6 +63,12 @@ class _Feed:
             subscription.close()
 
 
+def _bounded(session: Told) -> Subscription:
+    subscription = session.subscribe()
+    subscription.bound(MAX_WAITING)
+    return subscription
+
+
 class EventSenders:
     """What the client is subscribed to. `start` runs a task; `drain` waits while the pipe is full."""
 
@@ -86,7 +95,7 @@ class EventSenders:
 
     def subscribe(self, session: Told) -> Sending:
         """Events are gathered from this moment on, and sent once what is returned has been called."""
-        feed = _Feed(session.subscribe())
+        feed = _Feed(_bounded(session))
         self.unsubscribe(session.id)  # afterwards: what nobody listens to is not read along
         self._open[session.id] = feed
         return Sending(
@@ -107,7 +116,7 @@ class EventSenders:
         """
         if feed := self._open.get(session.id):
             told = [feed.current, *(it for _, it in feed.follow)] if cut else []
-            feed.follow.append((announced, session.subscribe()))
+            feed.follow.append((announced, _bounded(session)))
             for subscription in told:
                 subscription.end()
 

@@ -22,6 +22,9 @@ READ_BYTES = 1 << 16
 WRITE_BYTES = 1 << 16
 """One write at a time: the capacity of a pipe on Linux, so that `size` falls while the editor reads."""
 
+FULL_BYTES = 64 * 1024 * 1024
+"""What waits to be read by a client that sends on and on: above this no more of its messages are read."""
+
 HIGH_WATER_BYTES = 128 * 1024
 """Who produces at will waits above this. Small: what waits upstream can still be joined (E4), here it cannot."""
 
@@ -32,6 +35,10 @@ class Reading(Protocol):
     """Who is told of what comes in; called from the reading thread. Must not raise."""
 
     def message(self, body: bytes) -> None: ...
+
+    def wait_until_ready(self) -> None:
+        """Called before more is read: blocks while what was read before fills the memory."""
+        ...
 
     def ended(self, problem: str) -> None:
         """Nothing more will come; `problem` is "" for an orderly end of file."""
@@ -47,6 +54,7 @@ def read_in_thread(fd: int, parser: FrameParser, reading: Reading) -> None:
             while data := os.read(fd, READ_BYTES):
                 for body in parser.feed(data):
                     reading.message(body)
+                    reading.wait_until_ready()
         except (OSError, FrameError) as error:
             problem = str(error)
         finally:
@@ -64,7 +72,12 @@ class ThreadWriter:
     """
 
     def __init__(
-        self, fd: int, on_broken: Callable[[], None], *, high_water_bytes: int = HIGH_WATER_BYTES
+        self,
+        fd: int,
+        on_broken: Callable[[], None],
+        *,
+        high_water_bytes: int = HIGH_WATER_BYTES,
+        full_bytes: int = FULL_BYTES,
     ) -> None:
         self._fd = fd
         self._write_at_once = _without_waiting(fd)
@@ -78,6 +91,9 @@ class ThreadWriter:
         self._broken = False
         self._lock = threading.Lock()
         self._room = asyncio.Event()
+        self._full = full_bytes
+        self._not_full = threading.Event()
+        self._not_full.set()
         self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="agent-ls writer", daemon=True)
         self._thread.start()
@@ -94,6 +110,8 @@ class ThreadWriter:
                 # Nothing waits, so the thread is idle; waking it would cost more than most writes do.
                 data = data[self._write_at_once(data) :]
             self._size += len(data)
+            if self._size > self._full:
+                self._not_full.clear()
         if data:
             self._queue.put(data)
 
@@ -104,6 +122,10 @@ class ThreadWriter:
             # Looked at again: the thread may have written, and set the event, between the two lines above.
             if self._size > self._high:
                 await self._room.wait()
+
+    def wait_until_not_full(self) -> None:
+        """Blocks the calling thread, which is not the event loop's, while the other side reads too little."""
+        self._not_full.wait()
 
     def close(self) -> None:
         """Writes what is waiting, for at most FLUSH_S: an editor that does not read cannot hold us."""
@@ -139,6 +161,8 @@ class ThreadWriter:
     def _written(self, count: int) -> None:
         with self._lock:
             self._size -= count
+            if self._size <= self._full:
+                self._not_full.set()
         if self._size <= self._high and not self._room.is_set():
             self._call(self._room.set)
 
@@ -146,6 +170,7 @@ class ThreadWriter:
         with self._lock:
             self._broken = True
             self._size = 0
+            self._not_full.set()
         self._call(self._room.set)
         self._call(self._on_broken)
 
@@ -154,6 +179,29 @@ class ThreadWriter:
             self._loop.call_soon_threadsafe(function, context=self._context.copy())
         except RuntimeError:
             return  # the loop is closed: nobody waits any more
+
+
+class ByteCount:
+    """Counts what one thread adds and another takes, so that the first can wait while there is too much."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._size = 0
+        self._changed = threading.Condition()
+
+    def add(self, count: int) -> None:
+        with self._changed:
+            self._size += count
+
+    def take(self, count: int) -> None:
+        with self._changed:
+            self._size -= count
+            self._changed.notify_all()
+
+    def wait_for_room(self) -> None:
+        """Blocks the calling thread."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._size <= self._limit)
 
 
 def _without_waiting(fd: int) -> Callable[[bytes], int]:

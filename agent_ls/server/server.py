@@ -26,12 +26,15 @@ from agent_ls._version import __version__
 from agent_ls.server.editor_host import LspEditorHost, Sleep
 from agent_ls.server.features import documents, notebooks
 from agent_ls.server.framing import FrameParser
-from agent_ls.server.io import ThreadWriter, read_in_thread
+from agent_ls.server.io import ByteCount, ThreadWriter, read_in_thread
 from agent_ls.server.jsonrpc import AgentProtocol, plain_converter
 
 log = logging.getLogger(__name__)
 
 PARENT_POLL_S = 2.0
+UNHANDLED_BYTES = 64 * 1024 * 1024
+"""Of messages that were read and are not handled yet: above this no more are read."""
+
 SETTLE_S = 6.0
 """After the end was decided: commands get TERM, two seconds, KILL. What takes longer is left behind."""
 
@@ -167,10 +170,20 @@ class _Reading:
         self._server = server
         self._loop = loop
         self._context = contextvars.copy_context()
+        self._unhandled = ByteCount(UNHANDLED_BYTES)
 
     def message(self, body: bytes) -> None:
+        self._unhandled.add(len(body))
         with contextlib.suppress(RuntimeError):  # the loop is closed: we are ending
-            self._loop.call_soon_threadsafe(self.on_message, body, context=self._context.copy())
+            self._loop.call_soon_threadsafe(self._handle, body, context=self._context.copy())
+
+    def wait_until_ready(self) -> None:
+        self._unhandled.wait_for_room()
+        self._server.writer.wait_until_not_full()
+
+    def _handle(self, body: bytes) -> None:
+        self._unhandled.take(len(body))
+        self.on_message(body)
 
     def ended(self, problem: str) -> None:
         with contextlib.suppress(RuntimeError):

@@ -13,7 +13,7 @@ import pytest
 
 from agent_ls.loop.events import Delta as PartDelta, Title
 from agent_ls.loop.session import Session
-from agent_ls.server.event_sender import EventSenders
+from agent_ls.server.event_sender import MAX_WAITING, EventSenders
 from tests.support.fake_provider import FakeProvider
 from tests.support.sessions import make_session
 
@@ -167,3 +167,46 @@ async def test_more_than_a_thousand_deltas_a_second_are_joined_though_the_pipe_t
         deltas = pipe.of("assistant_text_delta")
         assert [event["offset"] for event in deltas] == list(range(17))
         assert deltas[-1]["data"]["text"] == "x" * 24
+
+
+@pytest.mark.req("E4", "R5")
+async def test_a_client_that_does_not_read_costs_bounded_memory_and_finds_a_gap_before_the_newest_event() -> (
+    None
+):
+    pipe, session = Pipe(), make_session(FakeProvider([]))
+    async with senders(pipe) as found:
+        found.subscribe(session).start()
+        await settled()
+        pipe.room = anyio.Event()
+        session.emit(Title("the pipe is full from here on"))
+        await settled()
+        sent = len(pipe.sent)
+        for number in range(20_000):
+            say(session, number * 1_000, "x" * 1_000)
+        for number in range(400):
+            session.emit(Title(f"{number} {'y' * 64_000}"))
+        pipe.room.set()
+        await settled()
+        with anyio.fail_after(30):
+            while pipe.sent[-1]["seq"] != session.last_seq:
+                await anyio.lowlevel.checkpoint()
+        later = pipe.sent[sent:]
+        assert sum(len(json.dumps(event)) for event in later) < 1.1 * MAX_WAITING
+        assert later[0]["seq"] > pipe.sent[sent - 1]["seq"] + 1, "a gap, so the client asks for the rest"
+        assert [event["seq"] for event in later] == list(range(later[0]["seq"], session.last_seq + 1))
+
+
+@pytest.mark.req("E4", "R5")
+def test_what_waits_for_a_consumer_that_bounds_it_is_never_more_than_that_and_always_has_the_newest() -> None:
+    session = make_session(FakeProvider([]))
+    with session.subscribe() as bounded, session.subscribe() as whole:
+        bounded.bound(50_000)
+        for number in range(10_000):
+            say(session, number * 10, "0123456789")
+            assert bounded.waiting_size <= 50_000
+        for number in range(1_000):
+            session.emit(Title(f"{number} {'y' * 300}"))
+            assert bounded.waiting_size <= 50_000
+        assert whole.waiting_size > 300_000, "nobody else loses anything"
+        session.emit(Title("z" * 100_000))
+        assert bounded.waiting_size > 100_000, "the newest alone may be more"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TypeAlias
@@ -12,7 +13,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from agent_ls.server.io import ThreadWriter
+from agent_ls.server.io import ByteCount, ThreadWriter
 
 DEADLINE_S = 30.0
 
@@ -102,3 +103,46 @@ async def test_other_side_that_is_gone_is_told_once() -> None:
     assert (told, writer.waiting_bytes) == (1, 0)
     writer.close()
     os.close(fd)
+
+
+@KINDS
+@pytest.mark.req("E4", "R5")
+async def test_who_reads_messages_waits_while_too_much_waits_to_be_written(kind: Kind) -> None:
+    order: list[str] = []
+    with kind() as (reader, fd):
+        writer = ThreadWriter(fd, lambda: None, full_bytes=1 << 20)
+        writer.wait_until_not_full()
+        writer.write(b"x" * (3 << 20))
+
+        def wait() -> None:
+            writer.wait_until_not_full()
+            order.append("goes on")
+
+        waiting = threading.Thread(target=wait, daemon=True)
+        waiting.start()
+        order.append("is read")
+        with anyio.fail_after(DEADLINE_S):
+            await anyio.to_thread.run_sync(read_exactly, reader, 3 << 20)
+            await anyio.to_thread.run_sync(waiting.join)
+        assert order == ["is read", "goes on"]
+        writer.close()
+
+
+@pytest.mark.req("R5")
+def test_who_reads_messages_waits_while_too_many_are_not_handled_yet() -> None:
+    order: list[str] = []
+    count = ByteCount(10)
+    count.add(10)
+    count.wait_for_room()
+    count.add(1)
+
+    def wait() -> None:
+        count.wait_for_room()
+        order.append("goes on")
+
+    waiting = threading.Thread(target=wait, daemon=True)
+    waiting.start()
+    order.append("is handled")
+    count.take(5)
+    waiting.join(DEADLINE_S)
+    assert order == ["is handled", "goes on"]
