@@ -14,7 +14,7 @@ import pytest
 from agent_ls.app.sample import copy_sample_project
 from tests.support import awkward, vscode
 from tests.support.acceptance import WIRES
-from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
+from tests.support.loopback import AnthropicServer, Gate, Script, Text, ToolCall
 
 pytestmark = [
     pytest.mark.skipif(bool(vscode.why_not()), reason=vscode.why_not()),
@@ -271,7 +271,14 @@ def test_awkward_programs_run_in_terminals_of_the_window_and_are_typed_into_ther
 RAN = {"name": "stdout", "output_type": "stream", "text": ["1\n"]}
 CELLS: list[dict[str, Any]] = [
     {"cell_type": "markdown", "id": "intro", "metadata": {}, "source": ["# Title"]},
-    {"cell_type": "code", "execution_count": 1, "id": "c", "metadata": {}, "outputs": [RAN], "source": ["x = 1"]},
+    {
+        "cell_type": "code",
+        "execution_count": 1,
+        "id": "c",
+        "metadata": {},
+        "outputs": [RAN],
+        "source": ["x = 1"],
+    },
     {"cell_type": "raw", "id": "rest", "metadata": {}, "source": ["as it is"]},
 ]
 
@@ -283,9 +290,13 @@ def test_an_open_notebook_is_read_and_changed_by_cell_in_the_window(tmp_path: Pa
     text = json.dumps({"cells": CELLS, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
     (project / "a.ipynb").write_text(text)
     named = {"file_path": "a.ipynb"}
-    calls = [
+    calls: Script = [
         [ToolCall("read_file", named)],
-        [ToolCall("edit_notebook", {**named, "action": "replace", "cell": "2", "old_string": "2", "source": "3"})],
+        [
+            ToolCall(
+                "edit_notebook", {**named, "action": "replace", "cell": "2", "old_string": "2", "source": "3"}
+            )
+        ],
         [
             ToolCall(
                 "edit_notebook",

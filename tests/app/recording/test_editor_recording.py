@@ -50,6 +50,9 @@ class Eyes:
 
         return news
 
+    def watch_files(self, paths: Sequence[str]) -> None:
+        return None
+
 
 class Forgetful(KnownCode):
     """Knows no references."""
