@@ -9,6 +9,15 @@ from agent_ls.environments.base import Attribution, FileState, FileWrite
 
 
 class Journal(Protocol):
+    """What must not raise may raise `store.errors.OwnershipLostError` all the same: then nothing is to be done."""
+
+    def demand_ours(self) -> None:
+        """
+        Raises:
+            OwnershipLostError: another process has the session; what a call was about to do is not done.
+        """
+        ...
+
     async def announce(self, changes: Sequence[FileState], attribution: Attribution) -> None:
         """Told before files are written, so that a kill between a write and its event loses no hunk. Must not raise."""
         ...

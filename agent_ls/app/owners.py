@@ -149,6 +149,9 @@ class Owners:
             await self._clock.sleep(WATCH_S)
             if held := [live for live in self._live() if live.id not in self._read]:
                 wanted = await anyio.to_thread.run_sync(_wanted, held)
+                for live in held:
+                    if wanted.get(live.id):
+                        live.stored.opened.lock.tell_ending()  # who asks need not doubt that it is heard
                 if any(wanted.values()):
                     with anyio.move_on_after(SAVE_S):
                         await self._save()
@@ -164,7 +167,6 @@ class Owners:
         session = self._reader(live.id, live.folder, since=live.session.last_seq)
         session.owner = to
         self._keep(session)
-        live.stored.opened.lock.tell_ending()
         self._tell(Went(session))
         live.scope.cancel()
 

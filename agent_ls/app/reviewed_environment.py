@@ -84,6 +84,7 @@ class ReviewedEnvironment(ForwardingEnvironment):
     async def exec_command(
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None
     ) -> ExecResult:
+        self._journal.demand_ours()
         if not (self._commands and options.attribution.call_id):
             return await self.inner.exec_command(command, options, on_output)
         watched = self._commands
@@ -101,6 +102,7 @@ class ReviewedEnvironment(ForwardingEnvironment):
         return replace(result, note=" ".join(filter(None, (result.note, filed.words("the command")))))
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
+        self._journal.demand_ours()
         if not (self._commands and options.attribution.call_id):
             return await self.inner.start_process(command, options)
         watched = self._commands

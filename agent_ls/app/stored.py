@@ -13,6 +13,7 @@ import anyio.to_thread
 
 from agent_ls.environments.base import Attribution, FileState, FileWrite, sha256
 from agent_ls.llm.messages import JsonValue
+from agent_ls.store.errors import OwnershipLostError
 from agent_ls.store.journal import Intent, ProposedFile, Review, Written, fingerprint
 from agent_ls.store.layout import log_path
 from agent_ls.store.log import Header
@@ -48,6 +49,11 @@ class SessionFiles:
     def remember(self, settings: Mapping[str, JsonValue]) -> None:
         """Settings that a resume finds again."""
         self.opened.recorder.config(settings)
+
+    def demand_ours(self) -> None:
+        """ADAPTER Journal."""
+        if not self.opened.is_ours:
+            raise OwnershipLostError
 
     async def announce(self, changes: Sequence[FileState], attribution: Attribution) -> None:
         """ADAPTER Journal (reviewed_environment.py): the log knows of a write before it happens."""

@@ -59,7 +59,7 @@ from agent_ls.loop.titles import plain
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.profiles.family import DEFAULT_OPTIONS, ProfileOptions
 from agent_ls.store.layout import SessionSummary as StoredSummary, lock_path
-from agent_ls.store.locks import Owner, owner_of
+from agent_ls.store.locks import Owner, owner_of, this_process
 from agent_ls.store.log import Header
 from agent_ls.store.recovery import recover
 from agent_ls.store.rules import RuleStore
@@ -444,6 +444,8 @@ class Workbench:
 
     def _summary(self, stored: StoredSummary, owner: Owner | None = None) -> SessionSummary:
         header = stored.header
+        if owner and owner.is_same(this_process()):
+            owner = None  # as long as it ends here
         if (live := self._live.get(header.session_id)) and not live.scope.cancel_called:
             return live.summary()
         return SessionSummary(

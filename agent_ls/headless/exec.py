@@ -199,6 +199,9 @@ class _Play:
                         group.start_soon(self._reply, item.envelope.event)
                     if self._outcome.see(item.envelope) or problem:
                         break
+                else:
+                    self._outcome.failed = True
+                    self._output.err.write("agent-ls exec: another process has taken this session over\n")
                 group.cancel_scope.cancel()
         if problem:
             session.interrupt()  # what it asks is asked here only: nobody is to find it again

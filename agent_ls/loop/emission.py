@@ -7,7 +7,8 @@ however long its part is), for those who come late and for the log, which gets i
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias
 
@@ -282,6 +283,14 @@ class EventHub:
     def _forget(self, subscription: Subscription) -> None:
         if subscription in self._subscriptions:
             self._subscriptions.remove(subscription)
+
+    @contextmanager
+    def ending(self) -> Iterator[None]:
+        """Who listens hears that it is over, also when that could not be told: the log is another process's by now."""
+        try:
+            yield
+        finally:
+            self._end_subscriptions()
 
     def _end_subscriptions(self) -> None:
         for subscription in self._subscriptions:

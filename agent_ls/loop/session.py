@@ -452,7 +452,7 @@ class Session:
                 await self._live(group)
                 group.cancel_scope.cancel()
         finally:
-            with anyio.CancelScope(shield=True):  # short: the log must be whole
+            with anyio.CancelScope(shield=True), self._hub.ending():  # short: the log must be whole
                 await last_look(self._ports.notices)
                 self._close()
                 await self._ports.recorder.sync()

@@ -17,7 +17,7 @@ from agent_ls.loop.event_codec import DELTA_KINDS
 from agent_ls.loop.events import RecordedEvent
 from agent_ls.server.assembly import ROUTES
 from agent_ls.server.errors import CODES
-from agent_ls.server.protocol import EVENT_METHOD, VERSION
+from agent_ls.server.protocol import EVENT_METHOD, VERSION, Access
 from agent_ls.server.rpc import Route
 
 DIALECT = GenerateJsonSchema.schema_dialect
@@ -39,7 +39,9 @@ def protocol_schema() -> dict[str, Any]:
         for route in ROUTES
     }
     kinds = {cls.kind: _event_data(cls, defs) for cls in get_args(RecordedEvent)}
-    defs["Event"] = {"anyOf": [*map(_recorded, kinds, kinds.values()), _client_request(), _delta()]}
+    defs["Event"] = {
+        "anyOf": [*map(_recorded, kinds, kinds.values()), _client_request(), _access(), _delta()]
+    }
     return {
         "$schema": DIALECT,
         "title": f"agent-ls protocol, version {VERSION}",
@@ -130,6 +132,25 @@ def _client_request() -> dict[str, Any]:
             "kind": {"const": "client_request"},
             "timestamp": {"type": "string"},
             "data": _object(data),
+        }
+    )
+
+
+def _access() -> dict[str, Any]:
+    data = _object(
+        {"access": {"enum": list(get_args(Access))}},
+        {
+            "owner": _object(
+                {"pid": {"type": "integer"}, "host": {"type": "string"}, "program": {"type": "string"}}
+            )
+        },
+    )
+    return _object(
+        {
+            "sessionId": {"type": "string"},
+            "kind": {"const": "access"},
+            "timestamp": {"type": "string"},
+            "data": data,
         }
     )
 

@@ -36,6 +36,12 @@ def is_event(kind: str, **fields: Any) -> Any:
     return fits
 
 
+def check_told(found: Served, session_id: str, first: int, last: int) -> None:
+    """This client has the events with these numbers, in their order, each once."""
+    told = [number for number in seqs(found, session_id) if first <= number <= last]
+    assert told == list(range(first, last + 1))
+
+
 async def told_up_to(found: Served, session_id: str, last: int) -> None:
     """Until this client has the event with the number `last`."""
 
@@ -64,9 +70,16 @@ def check_log(found: Served, session_id: str) -> list[dict[str, Any]]:
 
 
 async def taken(found: Served, session_id: str, **params: Any) -> dict[str, Any]:
-    session: dict[str, Any] = (await found.change("takeOver", session_id, **params))["session"]
-    assert (session["access"], session["live"]) == ("owner", True)
-    return session
+    with anyio.fail_after(DEADLINE_S):
+        while True:
+            try:
+                answer = await found.change("takeOver", session_id, **params)
+            except ResponseError as error:
+                assert error.data["kind"] == "owner_silent"  # an owner on a slow machine: its user asks again
+                continue
+            session: dict[str, Any] = answer["session"]
+            assert (session["access"], session["live"]) == ("owner", True)
+            return session
 
 
 async def test_a_second_editor_reads_along_while_the_first_one_works(tmp_path: Path) -> None:
@@ -84,8 +97,9 @@ async def test_a_second_editor_reads_along_while_the_first_one_works(tmp_path: P
         last = max(seqs(first, session_id))
         await told_up_to(second, session_id, last)
         since = opened["lastSeq"]
-        assert seqs(second, session_id) == list(range(since + 1, last + 1))
-        assert second.recorded(session_id) == [e for e in first.recorded(session_id) if e["seq"] > since]
+        check_told(second, session_id, since + 1, last)
+        told = [event for event in first.recorded(session_id) if since < event["seq"] <= last]
+        assert [event for event in second.recorded(session_id) if event["seq"] <= last] == told
         assert not [e for e in second.client.events if "seq" not in e and e["kind"] != "access"]
 
         theirs = await second.ask("hunks", session_id)
@@ -98,11 +112,11 @@ async def test_a_second_editor_reads_along_while_the_first_one_works(tmp_path: P
         exported = await second.ask("export", session_id, format="jsonl")
         assert exported == await first.ask("export", session_id, format="jsonl")
         again = await second.editor.subscribe(session_id)
-        assert [event["seq"] for event in again["events"]] == list(range(1, last + 1))
+        assert [event["seq"] for event in again["events"]][:last] == list(range(1, last + 1))
         assert again["pending"]["hunks"] == theirs["files"]
         await first.change("rename", session_id, title="Read along")
-        await second.client.event("title", title="Read along")
-        assert seqs(second, session_id) == list(range(since + 1, last + 2))
+        renamed = await second.client.event("title", title="Read along")
+        check_told(second, session_id, since + 1, renamed["seq"])
         forked = (await second.change("fork", session_id))["session"]
         assert forked["access"] == "owner" and forked["id"] != session_id
 
@@ -191,8 +205,8 @@ async def test_an_idle_session_is_taken_over_and_the_one_before_reads_on(tmp_pat
         await second.work_off(session_id, "And once more.")
         last = max(seqs(second, session_id))
         await told_up_to(first, session_id, last)
-        assert seqs(first, session_id) == list(range(min(seqs(first, session_id)), last + 1))
-        assert seqs(second, session_id) == list(range(opened["lastSeq"] + 1, last + 1))
+        check_told(first, session_id, min(seqs(first, session_id)), last)
+        check_told(second, session_id, opened["lastSeq"] + 1, last)
         check_log(second, session_id)
 
 
@@ -251,8 +265,8 @@ async def test_a_turn_that_streams_ends_as_interrupted_with_what_was_said(tmp_pa
             last = check_log(second, session_id)[-1]["seq"]
             await told_up_to(second, session_id, last)
             await told_up_to(first, session_id, last)
-            assert seqs(second, session_id) == list(range(opened["lastSeq"] + 1, last + 1))
-            assert seqs(first, session_id) == list(range(min(seqs(first, session_id)), last + 1))
+            check_told(second, session_id, opened["lastSeq"] + 1, last)
+            check_told(first, session_id, min(seqs(first, session_id)), last)
 
 
 async def test_a_turn_that_waits_for_a_person_waits_on_with_the_same_request(tmp_path: Path) -> None:
@@ -280,8 +294,8 @@ async def test_a_turn_that_waits_for_a_person_waits_on_with_the_same_request(tmp
             assert (second.project / "made").exists()
             last = check_log(second, session_id)[-1]["seq"]
             await told_up_to(first, session_id, last)
-            assert seqs(first, session_id) == list(range(min(seqs(first, session_id)), last + 1))
-            assert opened["lastSeq"] < last
+            check_told(first, session_id, min(seqs(first, session_id)), last)
+            check_told(second, session_id, opened["lastSeq"] + 1, last)
 
 
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
@@ -345,11 +359,8 @@ async def test_an_owner_that_stands_still_is_forced_and_writes_nothing_when_it_g
             last = events[-1]["seq"]
             await told_up_to(second, session_id, last)
             await told_up_to(first, session_id, last)
-            assert seqs(second, session_id)[: last - opened["lastSeq"]] == list(
-                range(opened["lastSeq"] + 1, last + 1)
-            )
-            first_seqs = [number for number in seqs(first, session_id) if number <= last]
-            assert first_seqs == list(range(min(first_seqs), last + 1))
+            check_told(second, session_id, opened["lastSeq"] + 1, last)
+            check_told(first, session_id, min(seqs(first, session_id)), last)
 
 
 async def test_of_two_that_take_it_at_once_one_has_it_and_the_other_is_told(tmp_path: Path) -> None:
@@ -371,6 +382,55 @@ async def test_of_two_that_take_it_at_once_one_has_it_and_the_other_is_told(tmp_
                 tasks.start_soon(take, third)
         won = [it for it in answers if isinstance(it, dict)]
         lost = [it for it in answers if isinstance(it, ResponseError)]
-        assert len(won) == 1 and [it.data["kind"] for it in lost] == ["session_busy"]
+        assert won and {it.data["kind"] for it in lost} <= {"session_busy"}
+        owners = [found for found in (first, second, third) if (await listed(found, session_id))["live"]]
+        assert len(owners) == 1 and owners[0] is not first
+        for found in (first, second, third):
+            if found in owners:
+                await found.change("rename", session_id, title="Had by one")
+            else:
+                refused = await found.refused("rename", session_id, title="Not by two")
+                assert refused.data["kind"] == "session_busy"
         check_log(first, session_id)
         assert not list(first.folder(session_id).glob("handover*"))
+
+
+async def listed(found: Served, session_id: str) -> dict[str, Any]:
+    sessions = (await found.client.request("agent/sessions", {}))["sessions"]
+    session: dict[str, Any] = next(it for it in sessions if it["id"] == session_id)
+    return session
+
+
+@pytest.mark.parametrize("how", ["question", "proposal"])
+async def test_what_a_turn_asks_beside_approvals_waits_on_too(tmp_path: Path, how: str) -> None:
+    call = (
+        ToolCall("ask_user", {"question": "Which one?", "choices": ["this", "that"]})
+        if how == "question"
+        else ToolCall("write_file", {"file_path": "made.txt", "content": "made\n"})
+    )
+    with AnthropicServer([[call], "Good."]) as provider:
+        async with (
+            served(tmp_path, provider=provider) as first,
+            served(tmp_path, provider=provider) as second,
+        ):
+            session_id = await first.editor.new_session(provider="anthropic", mode="edits", review="before")
+            await second.editor.subscribe(session_id)
+            await first.editor.submit(session_id, "go")
+            asked = await second.client.event("question_asked" if how == "question" else "hunk_state")
+            session = await taken(second, session_id)
+            assert session["state"] == "AWAITING_INPUT"
+            pending = (await second.editor.subscribe(session_id))["pending"]
+            if how == "question":
+                (question,) = pending["questions"]
+                assert question["questionId"] == asked["data"]["questionId"]
+                await second.change("answer", session_id, questionId=question["questionId"], answers=["this"])
+            else:
+                (file,) = pending["hunks"]
+                assert [it["id"] for it in file["hunks"]] == [it["id"] for it in asked["data"]["hunks"]]
+                await second.client.request(
+                    "agent/review",
+                    {"clientKey": new_key(), "verdict": "keep", "hunkIds": [file["hunks"][0]["id"]]},
+                )
+            await second.client.event("assistant_text_end", text="Good.")
+            assert (second.project / "made.txt").exists() is (how == "proposal")
+            check_log(second, session_id)

@@ -27,6 +27,9 @@ DEADLINE_S = 30
 
 
 class SilentJournal:
+    def demand_ours(self) -> None:
+        return None
+
     async def announce(self, changes: Any, attribution: Attribution) -> None:
         return None
 
