@@ -30,6 +30,8 @@ READING: frozenset[type[wire.Params]] = frozenset(
         wire.Fork,
         wire.CloseSession,
         wire.TakeOver,
+        wire.ClientAnswer,  # of what the client does; the session is the one that it listens to
+        wire.Commands,
     )
 )
 """These change nothing of a session. Each other message that names one is refused unless it is ours."""

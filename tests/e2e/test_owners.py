@@ -12,6 +12,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from tests.support.commands import environment, provider_variables, start
 from tests.support.editor import new_key, text_input
 from tests.support.framed_client import DEADLINE_S, ResponseError
 from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
@@ -210,6 +211,18 @@ async def test_an_idle_session_is_taken_over_and_the_one_before_reads_on(tmp_pat
         check_log(second, session_id)
 
 
+async def test_who_reads_along_does_what_its_own_session_asks_of_it(tmp_path: Path) -> None:
+    """The server asks a client by the session that it subscribed to last, whoever has that."""
+    async with served(tmp_path) as first, served(tmp_path) as second:
+        session_id = await first.editor.new_session()
+        own = await second.editor.new_session()
+        await second.editor.open(second.project / "shop" / "cart.py")
+        await second.editor.subscribe(session_id)
+        await second.work_off(own, TASK)
+        asked = await second.client.event("client_request", what="save")
+        assert asked["sessionId"] == session_id
+
+
 def owner(found: Served) -> dict[str, Any]:
     import socket
 
@@ -393,6 +406,26 @@ async def test_of_two_that_take_it_at_once_one_has_it_and_the_other_is_told(tmp_
                 assert refused.data["kind"] == "session_busy"
         check_log(first, session_id)
         assert not list(first.folder(session_id).glob("handover*"))
+
+
+async def test_a_run_without_an_editor_is_seen_and_taken_over_and_ends(tmp_path: Path) -> None:
+    gate = Gate()
+    with AnthropicServer([[Text("Half", gate)], "Mine."]) as provider:
+        async with served(tmp_path, provider=provider) as second:
+            environ = environment(tmp_path, **provider_variables(provider))
+            run = start("exec", "--provider", "anthropic", "go", cwd=second.project, environ=environ)
+            with run:
+                await anyio.to_thread.run_sync(gate.wait_reached)
+                (found,) = (await second.client.request("agent/sessions", {}))["sessions"]
+                assert (found["owner"]["pid"], found["owner"]["program"]) == (run.pid, "agent-ls exec")
+                await taken(second, found["id"])
+                out, err = await anyio.to_thread.run_sync(run.communicate)
+            gate.open()
+            assert run.returncode == 130 and found["id"] in err and "Traceback" not in out + err
+            await second.editor.subscribe(found["id"])
+            await second.editor.submit(found["id"], "And you?")
+            await second.client.event("assistant_text_end", text="Mine.")
+            check_log(second, found["id"])
 
 
 async def listed(found: Served, session_id: str) -> dict[str, Any]:

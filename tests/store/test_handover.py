@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,27 @@ def test_of_two_that_seize_a_session_one_has_it(tmp_path: Path) -> None:
     assert first.is_ours and not former.is_ours
     first.close()
     former.close()
+
+
+def test_without_locks_an_owner_of_another_host_is_never_taken_for_dead_but_may_be_put_out(
+    tmp_path: Path,
+) -> None:
+    def no_locks(descriptor: int) -> None:
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    store = SessionStore(tmp_path, on_failure=lambda session_id, error: None, lock=no_locks)
+    former = store.create(HEADER)
+    lock = store.folder("s-1") / "lock"
+    elsewhere = Owner(2**22 + 1, "1", "another-host")
+    lock.write_bytes(json.dumps(asdict(elsewhere)).encode())
+    with pytest.raises(SessionLockedError, match="another-host"):
+        store.open("s-1")
+
+    new = store.seize("s-1", elsewhere)
+    assert new.is_ours and not new.lock.is_firm and not former.is_ours
+    with pytest.raises(OwnershipLostError):
+        former.recorder._log.append(event(1))
+    new.close()
 
 
 def test_while_one_seizes_another_does_not(tmp_path: Path) -> None:

@@ -39,6 +39,25 @@ for _, case in ipairs(support.golden("folds.json").cases) do
   end
 end
 
+spec["access: what another editor has is read, and what it is asked waits for its user"] = function()
+  local s = snapshot.new()
+  local asked = { requestId = "r1", callId = "c1", tool = "shell", summary = "make", effect = {}, rules = {} }
+  snapshot.apply(s, { sessionId = "s1", seq = 1, kind = "approval_requested", data = asked })
+  support.same(#snapshot.pending(s), 1)
+
+  local event = support.golden("access.json").event
+  support.same(snapshot.apply(s, event), "applied")
+  support.same({ s.last_seq, snapshot.is_read_only(s), #snapshot.pending(s) }, { 1, true, 0 })
+  support.same(s.session.owner, event.data.owner)
+  support.same(s.items[2].text, "Neovim (process 4711 on ada) has this session: it is read only here.")
+  support.same(snapshot.activity(s), "idle")
+
+  snapshot.apply(s, { sessionId = "s1", seq = 2, kind = "session_end", data = { state = "CLOSED", reason = "completed" } })
+  support.same(#s.items, 2, "that it ended here is no closed session")
+  snapshot.apply(s, { sessionId = "s1", kind = "access", data = { access = "owner" } })
+  support.same({ #snapshot.pending(s), s.items[3].text }, { 1, "This session is this editor's now." })
+end
+
 ---@return agent_ls.Snapshot
 local function whole_session()
   local s = snapshot.new()
