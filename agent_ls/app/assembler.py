@@ -30,7 +30,7 @@ from agent_ls.app.roots import SessionRoots
 from agent_ls.app.settings import Settings
 from agent_ls.app.stored import SessionFiles
 from agent_ls.app.surroundings import EditorEyes, EditorSurroundings
-from agent_ls.app.touched_files import NoWatch, TouchedFiles
+from agent_ls.app.touched_files import FileWatch, TouchedFiles
 from agent_ls.app.trust import TrustGate, WorkspaceTrust
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
@@ -91,6 +91,7 @@ class Assembler:
     state: Path
     host: EditorHost | None
     eyes: EditorEyes | None
+    watch: FileWatch
     terminals: TerminalHost | None
     language: LanguageHost | None
     environment: ExecutionEnvironment | None
@@ -218,7 +219,7 @@ class Assembler:
             self.review,
             version=self._version,
             tell=notices.post,
-            watch=self.eyes or NoWatch(),
+            watch=self.watch,
             known=opened.stored.fold.shown | opened.stored.fold.known if opened.stored else {},
             record=opened.recorder.known,
         )

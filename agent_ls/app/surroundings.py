@@ -6,11 +6,10 @@ import os.path
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-from agent_ls.app.touched_files import FileWatch
 from agent_ls.loop.editor_events import EditNews
 
 
-class EditorEyes(FileWatch, Protocol):
+class EditorEyes(Protocol):
     """What an editor shows its user, and what its tools find. `shown` is how paths are written."""
 
     def situation(self, shown: Callable[[str], str]) -> str:

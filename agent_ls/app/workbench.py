@@ -43,6 +43,7 @@ from agent_ls.app.rule_desk import RuleDesk
 from agent_ls.app.settings import Settings, parse_settings
 from agent_ls.app.store_errors import STATE_VARIABLE, store_errors
 from agent_ls.app.surroundings import EditorEyes
+from agent_ls.app.touched_files import FileWatch, NoWatch
 from agent_ls.app.trust import Trusting, WorkspaceTrust
 from agent_ls.app.warm_up import warm_up
 from agent_ls.environments.base import ExecutionEnvironment
@@ -79,8 +80,8 @@ class Workbench:
     """`state_dir` None is the user's state folder; `editor_host` None: there is no editor. `eyes` tell of it.
 
     `terminals` None: no editor shows what commands do, nor lets its user type into them. `language`: its tools.
-    `adapters` are providers of the host's own, by name; they stand before those that have a key. `tools` come on top of
-    those of each profile (P6). `environment` stands in place of this machine, `pages` of the web.
+    `watch` tells of changed files. `adapters` are providers of the host's own, by name; they stand before those that
+    have a key. `tools` come on top of those of each profile (P6). `environment` stands in place of this machine, `pages` of the web.
     `profile_options` hold for each profile.
     `record_to` is a new file for a recording of the first new session. `trusting` is about folders that the user has
     not decided about.
@@ -95,6 +96,7 @@ class Workbench:
         editor_host: EditorHost | None = None,
         adapters: Mapping[str, ProviderAdapter] | None = None,
         eyes: EditorEyes | None = None,
+        watch: FileWatch | None = None,
         terminals: TerminalHost | None = None,
         language: LanguageHost | None = None,
         tools: Sequence[Tool[Any]] = (),
@@ -134,6 +136,7 @@ class Workbench:
             state=self._store.layout.root,
             host=editor_host,
             eyes=eyes,
+            watch=watch or NoWatch(),
             terminals=terminals,
             language=language,
             environment=environment,

@@ -25,6 +25,7 @@ def open_workbench(host: LspEditorHost, options: dict[str, Any]) -> tuple[Bench,
         credentials=credentials,
         editor_host=host,
         eyes=host,
+        watch=host,
         terminals=host,
         language=host.language if host.language.answers() else None,
     )
