@@ -35,20 +35,25 @@ _NO_LEDGER = object()
 _Outcome: TypeAlias = Literal["filed", "merged", "refused"]
 
 
+async def _saved_nothing(told: Callable[[Sequence[str]], None]) -> None:
+    await anyio.lowlevel.checkpoint()
+
+
 @dataclass(frozen=True, slots=True)
 class CommandFiles:
     """What is needed to file a command's changes. `document` is the text that the editor shows at a path.
 
     `files` is the environment without bounds: the command was allowed, and what it wrote is carried into documents.
     `reloads`: the editor shows a file anew that changed on disk, when it has no unsaved changes; `tell_changed` asks it
-    to. `save` puts what the command is to find on disk there: it is no change of the command's.
+    to. `save` puts what the command is to find on disk there, and tells of which files it asks that:
+    it is no change of the command's.
     """
 
     changes: CommandChanges
     files: ExecutionEnvironment
     document: Callable[[str], str | None] = lambda path: None
     reloads: bool = False
-    save: Callable[[], Awaitable[object]] = anyio.lowlevel.checkpoint
+    save: Callable[[Callable[[Sequence[str]], None]], Awaitable[object]] = _saved_nothing
     tell_changed: Callable[[Sequence[str]], Awaitable[None]] | None = None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os.path
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import anyio
 
@@ -24,6 +25,7 @@ from agent_ls.environments.base import (
     ProcessInfo,
 )
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
+from agent_ls.loop.editor_events import SaveRequested
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ class ReviewedEnvironment(ForwardingEnvironment):
         if not (self._commands and options.attribution.call_id):
             return await self.inner.exec_command(command, options, on_output)
         watched = self._commands
-        await watched.files.save()
+        await watched.files.save(partial(self._tell_of_save, options.attribution))
         before = await watched.background.pause()
         filed = Filed()
         with self._desk.under_way.waiting():
@@ -106,7 +108,7 @@ class ReviewedEnvironment(ForwardingEnvironment):
         if not (self._commands and options.attribution.call_id):
             return await self.inner.start_process(command, options)
         watched = self._commands
-        await watched.files.save()
+        await watched.files.save(partial(self._tell_of_save, options.attribution))
         before = await watched.background.pause()
         try:
             process = await self.inner.start_process(command, options)
@@ -138,6 +140,9 @@ class ReviewedEnvironment(ForwardingEnvironment):
             finally:
                 await self._journal.changed(states, attribution)
             return states
+
+    def _tell_of_save(self, attribution: Attribution, paths: Sequence[str]) -> None:
+        self._desk.tell(attribution.session_id, SaveRequested(attribution.call_id, tuple(paths)))
 
     def _tell(self, attribution: Attribution, words: str) -> None:
         if audience := self._desk.audience(attribution.session_id):

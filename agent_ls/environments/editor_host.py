@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from agent_ls.environments.base import Attribution
 from agent_ls.notebook.align import ShownCell
 from agent_ls.notebook.assemble import Wanted
+
+
+def not_told(paths: Sequence[str]) -> None:
+    """For who need not know which files an editor is asked to save."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +110,10 @@ class EditorHost(Protocol):
         """Told after files were written on disk, so that the editor reloads those it shows. Must not raise."""
         ...
 
-    async def save_before_command(self) -> str:
+    async def save_before_command(self, told: Callable[[Sequence[str]], None] = not_told) -> str:
         """Asks the editor to save what a command could read (PROTOCOL, Edits: Before a command).
 
+        `told` is called with the files, right before the editor is asked.
         Returns "" or a sentence on what stayed unsaved. Must not raise.
         """
         ...

@@ -19,6 +19,7 @@ from agent_ls.headless.style import (
     shortened,
     tally,
 )
+from agent_ls.loop.editor_events import SaveRequested
 from agent_ls.loop.events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -173,6 +174,9 @@ class Transcript:
             case RuleRemoved(rule_id=rule_id):
                 self._fresh_line()
                 self._dim(f"asked again from now on: {rule_id}")
+            case SaveRequested(paths=paths):
+                self._fresh_line()
+                self._dim(f"the editor was asked to save {', '.join(map(self._name, paths))}")
             case SubagentChanged() as agent:
                 self._fresh_line()
                 self._dim(f"{agent.agent_id} {_of_agent(agent)}")

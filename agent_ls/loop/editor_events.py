@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,18 @@ class EditDiagnosed:
     kind: ClassVar[str] = "diagnostics"
     call_id: str
     files: tuple[DiagnosedFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SaveRequested:
+    """The editor was asked to save these files, for a command to find there what is in it. What it did is not told."""
+
+    kind: ClassVar[str] = "save_requested"
+    call_id: str
+    paths: tuple[str, ...]
+
+
+EditorEvent: TypeAlias = EditDiagnosed | SaveRequested
 
 
 @dataclass(frozen=True, slots=True)

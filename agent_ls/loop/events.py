@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from agent_ls.llm.requests import Usage
-from agent_ls.loop.editor_events import EditDiagnosed
+from agent_ls.loop.editor_events import EditorEvent
 
 State: TypeAlias = Literal["IDLE", "PROCESSING", "AWAITING_INPUT", "CLOSED"]
 EndReason: TypeAlias = Literal["completed", "interrupted", "limit", "error", "aborted", "refused"]
@@ -546,7 +546,7 @@ RecordedEvent: TypeAlias = (
     | Compaction
     | CacheLost
     | FileChange
-    | EditDiagnosed
+    | EditorEvent
     | HunkStateChanged
     | ApprovalRequested
     | ApprovalResolved

@@ -18,7 +18,7 @@ import anyio
 from lsprotocol import types as lsp
 
 from agent_ls.environments.base import Attribution
-from agent_ls.environments.editor_host import LineEdit, OpenDocument
+from agent_ls.environments.editor_host import LineEdit, OpenDocument, not_told
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
 from agent_ls.environments.terminal_host import NewTerminal
 from agent_ls.loop.editor_events import EditNews
@@ -295,9 +295,16 @@ class LspEditorHost:
         if self._actions:
             self._actions.check_time(paths)
 
-    async def save_before_command(self) -> str:
-        save = self._actions.save if self._actions and self._protocol.client.save else None
-        return await unsaved_note(self._savable, save, self._save_policy, self._asks_to_save)
+    async def save_before_command(self, told: Callable[[Sequence[str]], None] = not_told) -> str:
+        async def save(documents: Sequence[OpenDocument]) -> None:
+            told([document.path for document in documents])
+            if self._actions:
+                await self._actions.save(documents)
+
+        can_save = self._actions is not None and self._protocol.client.save
+        return await unsaved_note(
+            self._savable, save if can_save else None, self._save_policy, self._asks_to_save
+        )
 
     # -- TerminalHost
 

@@ -201,7 +201,7 @@ async def test_in_a_folder_that_is_not_trusted_it_makes_nothing_looser_until_the
         assert (await new_session(client))["mode"] == "full"
 
 
-@pytest.mark.req("H8")
+@pytest.mark.req("H8", "E1")
 async def test_what_is_saved_before_a_command_changes_while_the_session_is_open(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
@@ -222,6 +222,8 @@ async def test_what_is_saved_before_a_command_changes_while_the_session_is_open(
                 await editor.new_session()  # waits until the settings hold
                 await editor.submit(session_id, "go")
                 await server.client.wait_for(ended(count + 1))
+                saves = [e["data"] for e in server.client.events if e["kind"] == "save_requested"]
+                assert [save["paths"] for save in saves] == [[str(project / "a.py")]] * count
                 outputs.append(
                     [e["data"]["output"] for e in server.client.events if e["kind"] == "tool_call_end"][-1]
                 )

@@ -11,6 +11,7 @@ from agent_ls.headless.style import COLOURED, PLAIN, plain, seconds, shortened
 from agent_ls.headless.transcript import Transcript
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.approval import effect_json
+from agent_ls.loop.editor_events import DiagnosedFile, EditDiagnosed, SaveRequested
 from agent_ls.loop.events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -158,6 +159,8 @@ KINDS: list[tuple[RecordedEvent, str]] = [
     (Compaction("k", "started", "auto", "summarize", 900, message="Making room."), "  Making room.\n"),
     (Compaction("k", "failed", "auto", "summarize", 900, message="No room."), "  ! No room.\n"),
     (CacheLost("model", "The cache is lost.", 10), ""),
+    (EditDiagnosed("c", (DiagnosedFile("/w/a.py", 1, True),)), ""),
+    (SaveRequested("c", ("/w/a.py", "/w/b.py")), "  the editor was asked to save /w/a.py, /w/b.py\n"),
     (RuleRemoved("rule1"), "  asked again from now on: rule1\n"),
     (AGENT, "  agent_1 works on: count the tests\n"),
     (

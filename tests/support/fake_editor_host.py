@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio.lowlevel
 
 from agent_ls.environments.base import Attribution
-from agent_ls.environments.editor_host import LineEdit, NotebookHost, OpenDocument
+from agent_ls.environments.editor_host import LineEdit, NotebookHost, OpenDocument, not_told
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
 from agent_ls.text import split_lines
 
@@ -102,7 +102,7 @@ class FakeEditorHost:
             else:
                 self.type(path, text)
 
-    async def save_before_command(self) -> str:
+    async def save_before_command(self, told: Callable[[Sequence[str]], None] = not_told) -> str:
         self.saves += 1
         return self.save_note
 

@@ -16,7 +16,7 @@ from typing import Literal
 import anyio.lowlevel
 
 from agent_ls.environments.base import Attribution
-from agent_ls.environments.editor_host import LineEdit, OpenDocument
+from agent_ls.environments.editor_host import LineEdit, OpenDocument, not_told
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
 from agent_ls.review import inflight
 from agent_ls.review.agent_edits import agent_edit
@@ -231,7 +231,7 @@ class ThinHost:
     async def files_changed(self, paths: Sequence[str]) -> None:
         return None
 
-    async def save_before_command(self) -> str:
+    async def save_before_command(self, told: Callable[[Sequence[str]], None] = not_told) -> str:
         return ""
 
     async def apply_edit(

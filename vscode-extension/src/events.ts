@@ -161,6 +161,7 @@ export interface EventData {
     readonly diff: string;
     readonly hunks?: readonly EventHunk[];
   };
+  save_requested: { readonly callId: string; readonly paths: readonly string[] };
   diagnostics: { readonly callId: string; readonly files: readonly { readonly path: string; readonly uri?: string; readonly problems: number; readonly isSettled: boolean }[] };
   hunk_state: { readonly path: string; readonly uri?: string; readonly hunks: readonly EventHunk[] };
   approval_requested: ApprovalRequest;

@@ -53,4 +53,5 @@ export const moreFolds = {
   cache_lost: () => undefined,
   /** What was found stands in the output of the call. */
   diagnostics: () => undefined,
+  save_requested: () => undefined, // the files themselves show whether they are saved
 };

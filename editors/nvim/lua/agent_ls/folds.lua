@@ -287,6 +287,9 @@ function fold.cache_lost() end
 ---What was found stands in the output of the call.
 function fold.diagnostics() end
 
+---The files themselves show whether they are saved.
+function fold.save_requested() end
+
 ---A helper of the agent: what it does is folded below this entry.
 function fold.subagent(s, data)
   local item = s.agents[data.agentId]
