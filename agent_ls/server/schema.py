@@ -1,7 +1,8 @@
 """The protocol as one JSON Schema (2020-12), made from the types: `agent-ls protocol --schema`.
 
 It describes every message of ours: a request or notification of a client, or an `agent/event` of the server. What a
-request is answered with cannot be told from the answer alone, so results stand beside the requests, under `methods`.
+request is answered with cannot be told from the answer alone, so results stand beside the requests, under `methods`
+and, for what the server asks of a client, under `clientRequests`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from agent_ls.loop.event_codec import DELTA_KINDS
 from agent_ls.loop.events import RecordedEvent
 from agent_ls.server.assembly import ROUTES
 from agent_ls.server.errors import CODES
-from agent_ls.server.protocol import EVENT_METHOD, VERSION, Access
+from agent_ls.server.protocol import ASKED, EVENT_METHOD, VERSION, Access
 from agent_ls.server.rpc import Route
 
 DIALECT = GenerateJsonSchema.schema_dialect
@@ -27,7 +28,7 @@ NAMES_FILES = ("file_change", "hunk_state")
 
 
 def protocol_schema() -> dict[str, Any]:
-    """The whole document, of plain JSON values. `methods` and `errors` are annotations for generators of code."""
+    """The whole document, of plain JSON values. `methods`, `clientRequests` and `errors` are for generators of code."""
     models = dict(_models())
     refs, definitions = models_json_schema(list(models.values()), by_alias=True, ref_template=REF)
     defs: dict[str, Any] = definitions["$defs"]
@@ -50,6 +51,9 @@ def protocol_schema() -> dict[str, Any]:
             _call(EVENT_METHOD, {"$ref": "#/$defs/Event"}),
         ],
         "methods": methods,
+        "clientRequests": {
+            what: {side: refs[models[what, side]] for side in ("params", "result")} for what in ASKED
+        },
         "errors": dict(CODES),
         "$defs": dict(sorted(defs.items())),
     }
@@ -66,6 +70,9 @@ def _models() -> Iterator[tuple[tuple[str, str], tuple[type[BaseModel], JsonSche
     for route in ROUTES:
         yield (route.params.method, "params"), (route.params, "validation")
         yield (route.params.method, "result"), (result_of(route), "validation")
+    for what, (params, result) in ASKED.items():
+        yield (what, "params"), (params, "validation")
+        yield (what, "result"), (result, "validation")
 
 
 def _call(method: str, params: Mapping[str, Any]) -> dict[str, Any]:

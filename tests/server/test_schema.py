@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from typing import Any, get_args
 
 import anyio
 import pytest
 
 from agent_ls.llm.schema_check import misfit
+from agent_ls.loop.events import RecordedEvent
+from agent_ls.server.assembly import ROUTES
+from agent_ls.server.errors import CODES
+from agent_ls.server.protocol import ASKED
 from agent_ls.server.schema import protocol_schema
+from tests.docs.pages import read as read_page, table
 from tests.test_protocol_golden import REQUESTS, SESSION, read
 
 SCHEMA = protocol_schema()
@@ -57,6 +62,44 @@ def test_a_golden_event_fits_the_schema_and_without_one_of_its_fields_it_does_no
             continue  # a delta of a text has no name, and a session that nobody has open no owner
         poorer = {key: value for key, value in event["data"].items() if key != name}
         assert misfit({**event, "data": poorer}, EVENT), f"{event['kind']} without {name}"
+
+
+def test_the_schema_has_every_method_that_is_answered_every_event_and_every_error() -> None:
+    assert set(SCHEMA["methods"]) == {route.params.method for route in ROUTES}
+    kinds = {one["properties"]["kind"].get("const") for one in EVENT["anyOf"]}
+    assert {cls.kind for cls in get_args(RecordedEvent)} | {"client_request", None} == kinds
+    assert SCHEMA["errors"] == dict(CODES)
+
+
+ASKED_EXAMPLES = read("client_request.json")["asked"]
+OPTIONAL = ("symbols", "diagnostics")
+"""Whose parameters may be left out."""
+
+
+@pytest.mark.req("H2")
+@pytest.mark.parametrize("what", ASKED_EXAMPLES)
+def test_what_the_server_asks_of_a_client_and_its_answer_fit_the_schema(what: str) -> None:
+    example, known = ASKED_EXAMPLES[what], whole(SCHEMA["clientRequests"])[what]
+    for side in ("params", "result"):
+        assert misfit(example[side], known[side]) == ""
+    for name in () if what in OPTIONAL else example["params"]:
+        assert misfit({key: it for key, it in example["params"].items() if key != name}, known["params"])
+
+
+def test_what_the_page_says_that_is_asked_of_a_client_is_in_the_schema_and_the_examples() -> None:
+    told = {row[0].strip("`") for row in table(read_page("docs/protocol.md"), "`what`")}
+    assert set(ASKED) == set(ASKED_EXAMPLES) == told
+
+
+@pytest.mark.req("H9", "H10")
+def test_both_plugins_answer_what_is_asked_of_them() -> None:
+    typescript = read_page("vscode-extension/src/client_requests.ts")
+    rooms = ("client_requests", "language")
+    lua = "".join(read_page(f"editors/nvim/lua/agent_ls/{room}.lua") for room in rooms)
+    for what in ASKED:
+        assert f'case "{what}":' in typescript
+        is_answered = f"{what} = " in lua or f"answerers.{what}(" in lua
+        assert is_answered or what == "editNotebook"  # Neovim opens a notebook as its text
 
 
 @pytest.mark.parametrize(

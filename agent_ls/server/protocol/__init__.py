@@ -7,6 +7,7 @@ server adds `uri` beside each `path` in `data` and in its hunks).
 
 from __future__ import annotations
 
+from agent_ls.server.protocol.asked import ASKED as ASKED
 from agent_ls.server.protocol.base import (
     EVENT_METHOD as EVENT_METHOD,
     VERSION as VERSION,

@@ -1,0 +1,115 @@
+"""What the server asks of one client by a `client_request` event: parameters and result of each `what`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from agent_ls.server.protocol.base import Empty, Wire
+from agent_ls.server.protocol.language import CodeLocations, CodeSymbols, DiagnosedFiles, RenameEdits
+
+
+class NamedDocument(Wire):
+    """To be saved only while it has that version."""
+
+    uri: str
+    version: int
+
+
+class AskedSave(Wire):
+    documents: tuple[NamedDocument, ...]
+
+
+class NotSaved(Wire):
+    uri: str
+    reason: str = ""
+
+
+class Saved(Wire):
+    saved: tuple[str, ...] = ()
+    failed: tuple[NotSaved, ...] = ()
+
+
+class AskedCheckTime(Wire):
+    uris: tuple[str, ...]
+
+
+class AskedTerminal(Wire):
+    """`argv` is to run as it is given."""
+
+    terminal_id: str
+    argv: tuple[str, ...]
+    cwd: str
+    title: str
+
+
+class AskedTerminalRuns(Wire):
+    terminal_id: str
+    call_id: str
+
+
+class CellText(Wire):
+    index: int
+    uri: str
+    was: str
+    text: str
+
+
+class NewCell(Wire):
+    kind: Literal["code", "markdown", "raw"]
+    language: str
+    text: str
+    id: str | None = None
+
+
+class CellSplice(Wire):
+    start: int
+    was: tuple[str, ...]
+    cells: tuple[NewCell, ...]
+
+
+class AskedNotebookEdit(Wire):
+    uri: str
+    cell_count: int
+    texts: tuple[CellText, ...]
+    splices: tuple[CellSplice, ...]
+
+
+class AskedPlace(Wire):
+    """Line and character from 0, UTF-16."""
+
+    uri: str
+    line: int
+    character: int
+
+
+class AskedRename(AskedPlace):
+    new_name: str
+
+
+class AskedSymbols(Wire):
+    """Of a file, or of the workspace: one of both."""
+
+    uri: str | None = None
+    query: str | None = None
+
+
+class AskedDiagnostics(Wire):
+    """Of a file; without one, of all."""
+
+    uri: str | None = None
+
+
+ASKED: Mapping[str, tuple[type[Wire], type[Wire]]] = {
+    "save": (AskedSave, Saved),
+    "checkTime": (AskedCheckTime, Empty),
+    "editNotebook": (AskedNotebookEdit, Empty),
+    "terminalOpen": (AskedTerminal, Empty),
+    "terminalRuns": (AskedTerminalRuns, Empty),
+    "definition": (AskedPlace, CodeLocations),
+    "references": (AskedPlace, CodeLocations),
+    "symbols": (AskedSymbols, CodeSymbols),
+    "rename": (AskedRename, RenameEdits),
+    "diagnostics": (AskedDiagnostics, DiagnosedFiles),
+}
+"""By `what`."""
