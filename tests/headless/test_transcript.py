@@ -133,6 +133,7 @@ KINDS: list[tuple[RecordedEvent, str]] = [
     (start(), "\u25b8 read_file a.py\n"),
     (end(), "  \u2713 read_file: 3 lines\n"),
     (FileChange("c", "/w/a.py", "modify", 1, 1, DIFF), SHOWN_DIFF),
+    (EditDiagnosed("c", (DiagnosedFile("/w/a.py", 1, is_settled=True),)), ""),  # the call's result tells them
     (HunkStateChanged("/w/a.py", (), "user"), ""),
     (asked(ReadEffect(("/etc/hosts",))), "  ? May it look at /etc/hosts? (because)\n"),
     (answered("allow"), "  \u2713 allowed once by you\n"),
