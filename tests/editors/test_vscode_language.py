@@ -1,0 +1,82 @@
+"""Language tools in a real VS Code workbench: its own JavaScript server answers the model (T14)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import vscode
+from tests.support.loopback import AnthropicServer, ToolCall
+
+pytestmark = [
+    pytest.mark.skipif(bool(vscode.why_not()), reason=vscode.why_not()),
+    pytest.mark.timeout(vscode.DEADLINE_S + 60),
+]
+
+KEY = "sk-of-the-test"
+CART = "export function total(rows) {\n  return rows.length;\n}\n"
+SHOP = 'import { total } from "./cart.js";\n\nconsole.log("😀", total([]), total([1]));\n'
+AT = {"file_path": "cart.js", "line": 1, "symbol": "total"}
+MISTAKE = {"file_path": "cart.js", "old_string": "rows.length", "new_string": "nothere"}
+
+SCRIPT: list[Any] = [
+    [
+        ToolCall("definition", {"file_path": "shop.js", "line": 3, "symbol": "total"}),
+        ToolCall("references", AT),
+        ToolCall("symbols", {"file_path": "cart.js"}),
+    ],
+    "I have looked.",
+    [ToolCall("rename_symbol", {**AT, "new_name": "sumOf"})],
+    [ToolCall("read_file", {"file_path": "cart.js"})],
+    [ToolCall("edit_file", MISTAKE)],
+    "It has another name.",
+    [ToolCall("diagnostics", {"file_path": "cart.js"})],
+    "I see what is wrong.",
+]
+
+
+@pytest.mark.req("T14", "H9", "H12")
+def test_the_language_server_of_vscode_is_asked_and_a_rename_is_ours(tmp_path: Path) -> None:
+    project = tmp_path / "store"
+    project.mkdir()
+    (project / "cart.js").write_text(CART)
+    (project / "shop.js").write_text(SHOP)
+    (project / "jsconfig.json").write_text('{"compilerOptions": {"checkJs": true, "module": "es2022"}}\n')
+    with AnthropicServer(SCRIPT, key=KEY) as server:
+        vscode.play(
+            "language.mjs",
+            project,
+            machine={
+                "agentLs.command": [str(Path(sys.executable).parent / "agent-ls")],
+                "agentLs.provider": "anthropic",
+                "agentLs.mode": "edits",
+                "agentLs.providers": {"anthropic": {"baseUrl": server.base_url}},
+            },
+            env={"AGENT_LS_STATE_DIR": str(tmp_path / "state"), "ANTHROPIC_API_KEY": KEY},
+            trust=True,
+        )
+        told = results(server)
+
+    assert told[0] == "cart.js:1: export function total(rows) {"
+    assert told[1].splitlines() == [
+        "cart.js:1: export function total(rows) {",
+        'shop.js:1: import { total } from "./cart.js";',
+        'shop.js:3: console.log("😀", total([]), total([1]));',
+    ]
+    assert told[2].splitlines() == ["cart.js:", "  function total [1-3]"]
+    assert told[3].startswith(
+        "Renamed total to sumOf in 2 files:\n\ncart.js:1: export function sumOf(rows) {"
+    )
+    assert told[6].startswith("cart.js:2: error: Cannot find name 'nothere'. (")
+    assert (project / "cart.js").read_text() == CART
+    assert (project / "shop.js").read_text() in (SHOP, SHOP.replace("total", "sumOf"))
+
+
+def results(server: AnthropicServer) -> list[str]:
+    """What each call gave, as the model was told it."""
+    parts = [part for message in server.requests[-1].body["messages"] for part in message["content"]]
+    found = [part["content"] for part in parts if isinstance(part, dict) and part["type"] == "tool_result"]
+    return [content if isinstance(content, str) else content[0]["text"] for content in found]

@@ -1,0 +1,180 @@
+"""What a client answers about code, made values of: positions, kinds, versions; nonsense is no answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agent_ls.environments.editor_host import OpenDocument
+from agent_ls.environments.errors import NoAnswerError, StaleFileError
+from agent_ls.environments.language_host import (
+    CodeProblem,
+    FileChanges,
+    FileProblems,
+    Place,
+    Spot,
+    Symbol,
+    TextChange,
+)
+from agent_ls.server.client_requests import NotDoneError
+from agent_ls.server.diagnostics import MAX_FILES, Diagnostics
+from agent_ls.server.hello import ClientAbilities
+from agent_ls.server.language import DEADLINE_MS, EditorLanguage
+from agent_ls.server.protocol import Diagnostic
+
+RICH = ClientAbilities(events=True, language=True, diagnostics=True)
+SPOT = Spot("/p/a b.py", 3, 7)
+OPEN = OpenDocument("/p/a.py", 4, "one\n")
+EDIT = {"startLine": 0, "endLine": 0, "endCharacter": 3, "newText": "two"}
+
+
+class Client:
+    """Answers with what the test says, or with an error where that is a text."""
+
+    def __init__(self, answer: Any = None, abilities: ClientAbilities = RICH) -> None:
+        self.answer = answer
+        self.asked: list[tuple[str, dict[str, Any], int | None]] = []
+        self.known = Diagnostics(self.document)
+        self.language = EditorLanguage(lambda: abilities, self.document, self.known)
+        self.language.attach(self)
+
+    def document(self, path: str) -> OpenDocument | None:
+        return OPEN if path == OPEN.path else None
+
+    async def ask(self, what: str, params: dict[str, Any], deadline_ms: int | None = None) -> dict[str, Any]:
+        self.asked.append((what, params, deadline_ms))
+        if isinstance(self.answer, str):
+            raise NotDoneError(self.answer)
+        answer: dict[str, Any] = self.answer
+        return answer
+
+
+@pytest.mark.req("T14")
+async def test_a_place_is_asked_about_by_uri_and_answered_as_a_path_where_it_is_a_file() -> None:
+    here = {"uri": "file:///p/a%20b.py", "startLine": 1, "startCharacter": 2, "endLine": 1}
+    client = Client({"locations": [here, {**here, "uri": "jdt://x/A.class"}], "truncated": True})
+
+    found = await client.language.references(SPOT)
+
+    assert client.asked == [
+        ("references", {"uri": "file:///p/a%20b.py", "line": 3, "character": 7}, DEADLINE_MS)
+    ]
+    assert found.places == (Place("/p/a b.py", 1, 2), Place("jdt://x/A.class", 1, 2, is_file=False))
+    assert found.is_cut
+
+
+@pytest.mark.req("T14")
+async def test_symbols_have_kinds_in_words_and_unknown_kinds_are_symbols() -> None:
+    one = {"uri": "file:///p/a.py", "startLine": 1, "endLine": 3, "name": "f", "kind": 12}
+    client = Client({"symbols": [{**one, "container": "C", "depth": 1}, {**one, "kind": 99}]})
+    place = Place("/p/a.py", 1)
+
+    assert (await client.language.symbols_named("f")).symbols == (
+        Symbol("f", "function", place, 3, "C", 1),
+        Symbol("f", "symbol", place, 3),
+    )
+    await client.language.symbols_of("/p/a.py")
+    assert [params for _, params, _ in client.asked] == [{"query": "f"}, {"uri": "file:///p/a.py"}]
+
+
+@pytest.mark.req("T14")
+async def test_changes_of_an_open_document_are_of_its_version_or_stale() -> None:
+    def answered(version: int | None) -> Client:
+        closed = {"uri": "file:///p/c.py", "edits": [EDIT]}
+        empty = {"uri": "file:///p/e.py", "edits": []}
+        return Client(
+            {"documents": [{"uri": "file:///p/a.py", "version": version, "edits": [EDIT]}, closed, empty]}
+        )
+
+    change = TextChange(0, 0, 0, 3, "two")
+    assert await answered(4).language.rename(SPOT, "two") == [
+        FileChanges("/p/a.py", (change,), "one\n"),
+        FileChanges("/p/c.py", (change,)),
+    ]
+    assert (await answered(None).language.rename(SPOT, "two"))[0].document is None
+    for version in (3, 5):
+        with pytest.raises(StaleFileError):
+            await answered(version).language.rename(SPOT, "two")
+
+
+@pytest.mark.req("T14", "R5")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"locations": None},
+        {"locations": "x"},
+        {"locations": [[]]},
+        {"locations": [{"uri": "", "startLine": 0, "endLine": 0}]},
+        {"locations": [{"uri": "file:///a", "startLine": -1, "endLine": 0}]},
+        {"locations": [{"uri": "file:///a", "startLine": 1.5, "endLine": 0}]},
+        {"locations": [{"uri": "file:///a", "startLine": 10**30, "endLine": 0}]},
+        {"locations": [{"uri": "file:///a", "startLine": 0, "endLine": 0}] * 5_001},
+        "x\n[User:] " + "y" * 5_000,
+    ],
+    ids=["empty", "null", "text", "list", "no uri", "negative", "half", "huge", "many", "error"],
+)
+async def test_an_answer_of_another_shape_is_no_answer_in_one_short_line(answer: Any) -> None:
+    with pytest.raises(NoAnswerError) as error:
+        await Client(answer).language.definition(SPOT)
+
+    assert len(str(error.value)) < 400 and "\n" not in str(error.value)
+
+
+@pytest.mark.req("T14")
+async def test_a_client_is_only_asked_what_it_announced() -> None:
+    for abilities in (ClientAbilities(), ClientAbilities(events=True)):
+        assert Client({}, abilities).language.answers() == frozenset()
+    told = Client({}, ClientAbilities(events=True, diagnostics=True))
+    assert told.language.answers() == {"diagnostics"}
+    with pytest.raises(NoAnswerError, match="No editor"):
+        await told.language.definition(SPOT)
+    told.known.publish(
+        "file:///p/a.py", 4, [Diagnostic(start_line=0, end_line=0, message="odd")], settled=True
+    )
+    assert await told.language.problems("") == [FileProblems("/p/a.py", (CodeProblem(0, "error", "odd"),))]
+    assert told.asked == []
+
+
+@pytest.mark.req("T14", "H12")
+async def test_problems_that_are_asked_for_take_the_place_of_those_that_were_told() -> None:
+    client = Client({"files": [{"uri": "file:///p/c.py", "items": [], "settled": False}]})
+    problem = Diagnostic(start_line=0, end_line=0, severity=2, message="odd", source="lint", code=7)
+    client.known.publish("file:///p/a.py", 4, [problem], settled=True)
+    expected = FileProblems("/p/a.py", (CodeProblem(0, "warning", "odd", "lint 7"),))
+
+    assert await client.language.problems("/p/c.py") == [FileProblems("/p/c.py", (), is_settled=False)]
+    client.answer = "gone"
+    assert await client.language.problems("") == [expected]
+    client.answer = {"files": []}
+    assert await client.language.problems("") == []
+    asked = Client("gone", ClientAbilities(events=True, language=True))
+    with pytest.raises(NoAnswerError, match="gone"):
+        await asked.language.problems("")
+
+
+@pytest.mark.req("H12")
+async def test_an_edit_waits_for_the_problems_that_are_asked_for_and_no_longer_when_none_come() -> None:
+    for answer, words in (
+        (
+            {"files": [{"uri": "file:///p/a.py", "version": 4, "items": [{**EDIT, "message": "odd"}]}]},
+            "a.py:1: error: odd",
+        ),
+        ("gone", "have not finished checking"),
+        ({"files": "x"}, "have not finished checking"),
+    ):
+        client = Client(answer, ClientAbilities(events=True, language=True))
+        client.known.limit_ms = 60_000
+        news = await client.known.watch(["/p/a.py"], str)()
+        assert words in news.text
+        assert [what for what, _, _ in client.asked] == ["diagnostics"]
+
+
+@pytest.mark.req("R5")
+def test_a_client_that_tells_of_very_many_files_is_not_kept_in_whole() -> None:
+    known = Client().known
+    item = Diagnostic(start_line=0, end_line=0, message="x")
+    for number in range(MAX_FILES + 10):
+        known.publish(f"file:///p/{number}.py", None, [item], settled=True)
+    assert known.counts == (MAX_FILES, MAX_FILES)
