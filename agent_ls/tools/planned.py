@@ -67,6 +67,16 @@ async def commit(writes: Sequence[FileWrite], context: ToolContext) -> tuple[Fil
     return tuple(states)
 
 
+async def commit_unread(writes: Sequence[FileWrite], context: ToolContext) -> tuple[FileState, ...]:
+    """As `commit`, of changes by others' knowledge: what the model had not read before, it has not read now either."""
+    known = [write for write in writes if context.reads.shown(write.path) == sha256(write.base or b"")]
+    states = tuple(await context.environment.commit(writes, context.attribution))
+    for write in known:
+        if write.content is not None:
+            context.reads.show(write.path, sha256(write.content), write.content)
+    return states
+
+
 def as_decided(states: Sequence[FileState], context: ToolContext) -> ToolOutput | None:
     """What a person made of a change that he saw before it was made; None when it is as it was proposed.
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import Field
 
-from agent_ls.environments.base import FileState, FileWrite, sha256
+from agent_ls.environments.base import FileState, FileWrite
 from agent_ls.environments.errors import NoAnswerError, StaleFileError
 from agent_ls.environments.language_host import FileChanges, LanguageHost
 from agent_ls.patch.hunks import FileChange
@@ -21,7 +21,7 @@ from agent_ls.text import decode, encode
 from agent_ls.tools.base import Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.code_places import shown_line
 from agent_ls.tools.paths import shown_path
-from agent_ls.tools.planned import as_decided, effect_of, landed_notes, whole_file_change
+from agent_ls.tools.planned import as_decided, commit_unread, effect_of, landed_notes, whole_file_change
 from agent_ls.tools.summary import one_line
 from agent_ls.tools.symbol_at import SymbolArguments, by_grep, last_part, spot_of
 from agent_ls.tools.text_changes import changed
@@ -47,7 +47,7 @@ async def prepare(host: LanguageHost, arguments: RenameSymbolArguments, context:
     writes = [file.write for file in files]
 
     async def run() -> ToolOutput:
-        states = await _commit(writes, context)
+        states = await commit_unread(writes, context)
         if decided := as_decided(states, context):
             return decided
         return _told(files, arguments, landed_notes(writes, states, context), states)
@@ -95,16 +95,6 @@ async def _renamed(file: FileChanges, name: str, context: ToolContext) -> _Renam
     expected = "" if file.document is not None else name
     after = encode(replace(decoded, text=changed(decoded.text, file.changes, expected)))
     return _Renamed(whole_file_change(shown, before, after), FileWrite(file.path, after, before))
-
-
-async def _commit(writes: Sequence[FileWrite], context: ToolContext) -> tuple[FileState, ...]:
-    """All in one. What the model had not read of these files before, it has not read now either."""
-    known = [write for write in writes if context.reads.shown(write.path) == sha256(write.base or b"")]
-    states = tuple(await context.environment.commit(writes, context.attribution))
-    for write in known:
-        if write.content is not None:
-            context.reads.show(write.path, sha256(write.content), write.content)
-    return states
 
 
 def _told(

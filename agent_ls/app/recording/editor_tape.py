@@ -44,7 +44,7 @@ class RecordingEyes:
         return noted
 
     def watch_files(self, paths: Sequence[str]) -> None:
-        self._inner.watch_files(paths)
+        self._inner.watch_files(paths)  # nothing is answered
 
 
 class RecordingLanguage:

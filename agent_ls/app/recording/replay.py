@@ -331,7 +331,7 @@ class _Place:
         return news
 
     def watch_files(self, paths: Sequence[str]) -> None:
-        return None  # what changed is in the recording
+        return None  # nobody else changes what is not there
 
     def answers(self) -> frozenset[LanguageQuery]:
         return frozenset(self._answer(tuple, "answers") if self._is_known("answers") else ())
