@@ -43,9 +43,6 @@ class RecordingEyes:
 
         return noted
 
-    def watch_files(self, paths: Sequence[str]) -> None:
-        self._inner.watch_files(paths)  # nothing is answered
-
 
 class RecordingLanguage:
     """ADAPTER LanguageHost: passes on what the editor tells, and writes it down, failures too."""

@@ -330,9 +330,6 @@ class _Place:
 
         return news
 
-    def watch_files(self, paths: Sequence[str]) -> None:
-        return None  # nobody else changes what is not there
-
     def answers(self) -> frozenset[LanguageQuery]:
         return frozenset(self._answer(tuple, "answers") if self._is_known("answers") else ())
 

@@ -50,9 +50,6 @@ class Eyes:
 
         return news
 
-    def watch_files(self, paths: Sequence[str]) -> None:
-        return None
-
 
 class Forgetful(KnownCode):
     """Knows no references."""
