@@ -81,9 +81,9 @@ class Workbench:
 
     `terminals` None: no editor shows what commands do, nor lets its user type into them. `language`: its tools.
     `watch` tells of changed files. `adapters` are providers of the host's own, by name; they stand before those that
-    have a key. `tools` come on top of those of each profile (P6). `environment` stands in place of this machine, `pages`
-    of the web. `profile_options` hold for each profile. `record_to` is a new file for a recording of the first new session. `trusting` is about folders that the user has
-    not decided about.
+    have a key. `tools` come on top of those of each profile (P6). `environment` stands in place of this machine,
+    `pages` of the web. `profile_options` hold for each profile. `record_to` is a new file for a recording of the first
+    new session. `trusting` is about folders that the user has not decided about.
     """
 
     def __init__(
