@@ -1,0 +1,98 @@
+"""The same story in every editor without a plugin (H8): pytest-lsp's client with what each of them announces."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
+from tests.support.pytest_lsp_client import pytest_lsp_server
+from tests.support.stock import StockEditor, stock_editors
+
+OLD = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
+NEW = OLD.replace("one", "ONE").replace("seven", "SEVEN")
+
+
+def edit(old: str, new: str) -> ToolCall:
+    return ToolCall("edit_file", {"file_path": "a.txt", "old_string": old, "new_string": new})
+
+
+async def session(editor: StockEditor, chat: Path, text: str, project: Path) -> None:
+    editor.on_prompt = lambda titles: "Allow once"
+    await editor.start(project, provider="anthropic", mode="ask")
+    await editor.open(chat, text)
+
+
+async def turn_is_over(editor: StockEditor, last: str) -> str:
+    """The chat once it ends with the place for the next message behind these words."""
+    await editor.chat_until(last)
+    return await editor.chat_until("## you\n\n", after=last)
+
+
+@pytest.mark.req("H8", "H6", "H7", "H5", "R4", "L6")
+@pytest.mark.parametrize("name", stock_editors())
+async def test_story_when_only_the_server_is_configured_is_the_same_in_each_editor(
+    name: str, tmp_path: Path
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    file, chat = project / "a.txt", project / "chat.agent.md"
+    file.write_text(OLD)
+    talking, working = Gate(), Gate()
+    answers = [
+        [ToolCall("read_file", {"file_path": "a.txt"})],
+        [edit("one", "ONE")],
+        [edit("seven", "SEVEN")],
+        [ToolCall("shell", {"command": "touch made"})],
+        [Text("First ", talking, "done.")],
+        "Second done.",
+        [Text("I begin", working, " and end.")],
+        "I remember.",
+    ]
+    with AnthropicServer(answers) as provider:
+        env = {**os.environ, "ANTHROPIC_API_KEY": "sk-test-loopback", "ANTHROPIC_BASE_URL": provider.base_url}
+        async with pytest_lsp_server(env) as client:
+            editor = StockEditor(client, name)  # type: ignore[arg-type]  # as far as it needs one
+            await session(editor, chat, "", project)
+            # An edit and a command, each approved; a second message while the answer streams.
+            await editor.say("Change it.")
+            await anyio.to_thread.run_sync(talking.wait_reached)
+            assert await anyio.Path(file).read_text() == NEW and (project / "made").exists()
+            assert editor.prompts_shown == 3 and editor.most_prompts == 1
+            await editor.append(chat, "And then?\n")
+            talking.open()
+            await editor.chat_until("First done.")
+            await editor.chat_until("## you\n\nAnd then?", after="First done.")
+            await editor.save(chat)
+            await turn_is_over(editor, "Second done.")
+            # The review: one change kept, one undone, by code actions on what is marked.
+            marks = await editor.marks(file)
+            assert {mark["source"] for mark in marks} == {"agent-ls"}
+            await editor.open(file)
+            for line, wanted in ((0, "Keep this change"), (6, "Undo this change")):
+                offered = await editor.actions(file, line, line, only=["quickfix"])
+                await editor.choose(next(item for item in offered if item["title"].startswith(wanted)))
+            document = editor.documents[file.as_uri()]
+            await editor.until(lambda: document.source == OLD.replace("one", "ONE"))
+            # A stop.
+            await editor.say("Go on for long.")
+            await anyio.to_thread.run_sync(working.wait_reached)
+            await editor.command("agentLs.stop")
+            text = await turn_is_over(editor, "Stopped.")
+            assert not editor.problems, editor.problems
+            await editor.save(file)
+            await editor.client.shut_down()
+        working.open()
+        async with pytest_lsp_server(env) as client:
+            editor = StockEditor(client, name)  # type: ignore[arg-type]  # as above
+            await session(editor, chat, text, project)
+            await editor.say("What was it?")
+            whole = await editor.chat_until("I remember.")
+            assert whole.startswith(text.rstrip("\n"))
+            told = str(provider.requests[-1].body["messages"])
+            assert "Change it." in told and "And then?" in told and "Second done." in told
+            assert not editor.problems, editor.problems

@@ -1,0 +1,113 @@
+"""pytest-lsp's client in the place of a FramedClient: typed messages, each held against what the client announced."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+from lsprotocol import types as lsp
+from pytest_lsp import LanguageClient
+from pytest_lsp.client import make_test_lsp_client
+
+from tests.support.framed_client import DEADLINE_S, Handler
+
+ASKED = (
+    lsp.WORKSPACE_APPLY_EDIT,
+    lsp.WINDOW_SHOW_MESSAGE_REQUEST,
+    lsp.WORKSPACE_CODE_LENS_REFRESH,
+    lsp.CLIENT_REGISTER_CAPABILITY,
+    lsp.CLIENT_UNREGISTER_CAPABILITY,
+)
+"""Requests of the server that its user answers; pytest-lsp answers the others."""
+
+TOLD = (lsp.WINDOW_SHOW_MESSAGE, lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+
+
+class PytestLspClient:
+    """As far as a StockEditor needs a FramedClient."""
+
+    def __init__(self, client: LanguageClient) -> None:
+        self.client = client
+        self.handlers: dict[str, Handler] = {}
+        self.received: list[dict[str, Any]] = []
+        self._converter = client.protocol._converter
+        self._changed = anyio.Event()
+        for method in ASKED:
+            client.feature(method)(self._answering(method))
+        for method in TOLD:
+            client.protocol.fm.features.pop(method, None)  # what pytest-lsp does with it is not wanted
+            client.feature(method)(self._hearing(method))
+
+    async def request(self, method: str, params: Any = None) -> Any:
+        typed = self._structured(method, params)
+        if isinstance(typed, lsp.InitializeParams):
+            self.client.capabilities = typed.capabilities
+        with anyio.fail_after(DEADLINE_S):
+            result = await self.client.protocol.send_request_async(method, typed)
+        plain = self._converter.unstructure(result)
+        return [_as_sent(action) for action in plain] if method == lsp.TEXT_DOCUMENT_CODE_ACTION else plain
+
+    async def notify(self, method: str, params: Any = None) -> None:
+        self.client.protocol.notify(method, self._structured(method, params))
+
+    async def wait_for(self, fits: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        seen = 0
+        with anyio.fail_after(DEADLINE_S):
+            while True:
+                changed = self._changed
+                for message in self.received[seen:]:
+                    if fits(message):
+                        return message
+                seen = len(self.received)
+                await changed.wait()
+
+    async def shut_down(self) -> None:
+        await self.request(lsp.SHUTDOWN)
+        await self.notify(lsp.EXIT)
+
+    def _structured(self, method: str, params: Any) -> Any:
+        kind = lsp.METHOD_TO_TYPES[method][2] if params is not None else None
+        return self._converter.structure(params, kind) if kind else None
+
+    def _answering(self, method: str) -> Callable[[Any], Awaitable[Any]]:
+        async def answer(params: Any) -> Any:
+            result = await self.handlers[method](self._converter.unstructure(params))
+            kind = lsp.METHOD_TO_TYPES[method][1].__annotations__["result"]
+            return self._converter.structure(result, kind) if result is not None else None
+
+        return answer
+
+    def _hearing(self, method: str) -> Callable[[Any], None]:
+        def hear(params: Any) -> None:
+            self.received.append({"method": method, "params": self._converter.unstructure(params)})
+            changed, self._changed = self._changed, anyio.Event()
+            changed.set()
+
+        return hear
+
+
+def _as_sent(action: dict[str, Any]) -> dict[str, Any]:
+    """lsprotocol takes a code action that has a command for a command, and makes a text of the latter."""
+    command = action["command"]
+    is_text = isinstance(command, str) and command.startswith("{")
+    return {**action, "command": ast.literal_eval(command)} if is_text else action
+
+
+@asynccontextmanager
+async def pytest_lsp_server(env: dict[str, str]) -> AsyncIterator[PytestLspClient]:
+    """A real server process with pytest-lsp's client at it; a problem that this client finds is raised at the end."""
+    client = make_test_lsp_client()
+    await client.start_io(sys.executable, "-m", "agent_ls", "serve", "--stdio", env=env)
+    try:
+        yield PytestLspClient(client)
+        assert client.error is None, client.error
+    finally:
+        process = client._server
+        if process and process.returncode is None:
+            process.kill()
+        with anyio.CancelScope(shield=True):
+            await client.stop()
