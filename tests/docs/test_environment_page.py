@@ -23,10 +23,22 @@ PAGE = "docs/adding-an-environment.md"
 def test_the_environment_of_the_page_passes_the_contract_suite(tmp_path: Path) -> None:
     write_programs(PAGE, tmp_path)
 
-    # In a folder and a configuration of the reader's: nothing of this repository helps.
+    # In a folder and a configuration of the reader's: nothing of this repository helps, nor does a plugin of its tests.
     (tmp_path / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_zip_environment.py"],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:asyncio",
+            "-p",
+            "no:pytest-lsp",
+            "test_zip_environment.py",
+        ],
         cwd=tmp_path,
         env={"PATH": os.environ["PATH"], "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
         capture_output=True,

@@ -9,7 +9,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
+from tests.support.loopback import Answer, AnthropicServer, Gate, Text, ToolCall
 from tests.support.pytest_lsp_client import pytest_lsp_server
 from tests.support.stock import StockEditor, stock_editors
 
@@ -43,7 +43,7 @@ async def test_story_when_only_the_server_is_configured_is_the_same_in_each_edit
     file, chat = project / "a.txt", project / "chat.agent.md"
     file.write_text(OLD)
     talking, working = Gate(), Gate()
-    answers = [
+    answers: list[Answer] = [
         [ToolCall("read_file", {"file_path": "a.txt"})],
         [edit("one", "ONE")],
         [edit("seven", "SEVEN")],

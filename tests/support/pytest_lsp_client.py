@@ -47,7 +47,8 @@ class PytestLspClient:
         if isinstance(typed, lsp.InitializeParams):
             self.client.capabilities = typed.capabilities
         with anyio.fail_after(DEADLINE_S):
-            result = await self.client.protocol.send_request_async(method, typed)
+            # pytest-lsp left it untyped
+            result = await self.client.protocol.send_request_async(method, typed)  # type: ignore[no-untyped-call]
         plain = self._converter.unstructure(result)
         return [_as_sent(action) for action in plain] if method == lsp.TEXT_DOCUMENT_CODE_ACTION else plain
 
@@ -70,7 +71,7 @@ class PytestLspClient:
         await self.notify(lsp.EXIT)
 
     def _structured(self, method: str, params: Any) -> Any:
-        kind = lsp.METHOD_TO_TYPES[method][2] if params is not None else None
+        kind: Any = lsp.METHOD_TO_TYPES[method][2] if params is not None else None
         return self._converter.structure(params, kind) if kind else None
 
     def _answering(self, method: str) -> Callable[[Any], Awaitable[Any]]:
@@ -110,4 +111,4 @@ async def pytest_lsp_server(env: dict[str, str]) -> AsyncIterator[PytestLspClien
         if process and process.returncode is None:
             process.kill()
         with anyio.CancelScope(shield=True):
-            await client.stop()
+            await client.stop()  # type: ignore[no-untyped-call]  # pytest-lsp left it untyped
