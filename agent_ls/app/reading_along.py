@@ -196,10 +196,12 @@ class ReadAlong:
         self.end()
 
     def end(self) -> None:
+        """Nobody is told anything any more."""
         self._is_over = True
         for subscription in self._subscriptions:
             subscription.end()
         self._subscriptions = []
+        self._on_idle()
 
     # -- inside
 

@@ -191,7 +191,7 @@ class Workbench:
         """Owns the sessions. Cancelled: all of them end, in good order."""
         try:
             async with anyio.create_task_group() as self._group:
-                self._group.start_soon(self.owners.look)
+                self._run_beside(self.owners.look)
                 task_status.started()
                 try:
                     await anyio.sleep_forever()

@@ -428,6 +428,20 @@ async def test_a_run_without_an_editor_is_seen_and_taken_over_and_ends(tmp_path:
             check_log(second, found["id"])
 
 
+async def test_a_session_that_its_owner_deletes_is_none_for_who_read_along(tmp_path: Path) -> None:
+    async with served(tmp_path) as first, served(tmp_path) as second:
+        session_id = await first.editor.new_session()
+        await second.editor.subscribe(session_id)
+        await first.change("deleteSession", session_id, force=True)
+        with anyio.fail_after(DEADLINE_S):
+            while True:  # it is read a moment later
+                error = await second.refused("submit", session_id, input=TEXT)
+                if error.data["kind"] != "session_busy":
+                    break
+        assert error.data["kind"] == "session_closed"
+        assert (await second.refused("takeOver", session_id)).data["kind"] == "unknown_session"
+
+
 async def listed(found: Served, session_id: str) -> dict[str, Any]:
     sessions = (await found.client.request("agent/sessions", {}))["sessions"]
     session: dict[str, Any] = next(it for it in sessions if it["id"] == session_id)
