@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
+from agent_ls.policy.named_places import IGNORE_FILE
 from tests.support.editor import Editor
 from tests.support.framed_client import CAPABILITIES, RICH, server_process
 from tests.support.language_client import Answer as ClientAnswer, answer_queries
@@ -311,3 +312,35 @@ async def test_an_edit_asks_for_problems_where_the_client_tells_none_by_itself(t
         (file,) = event["data"]["files"]
         assert (file["uri"], file["problems"], file["isSettled"]) == (found.a, 1, True)
         assert "no name" not in json.dumps(event)
+
+
+@pytest.mark.req("T14", "X6")
+async def test_a_rename_reaches_no_file_that_an_edit_would_not_reach(tmp_path: Path) -> None:
+    project, outside = tmp_path / "project", tmp_path / "outside.py"
+    project.mkdir()
+    for path in (outside, project / "hidden.py", project / ".env"):
+        path.write_text("total\n")
+    (project / IGNORE_FILE).write_text("hidden.py\n")
+    async with desk(project, RENAME * 3, ALL) as found:
+        editor = found.editor
+        session_id = await editor.new_session(provider="anthropic")
+        for number, path in enumerate((outside, project / ".env", project / "hidden.py")):
+            there = {"uri": path.as_uri(), "edits": [at("", 0, 0, 5, newText="sum_of")]}
+            found.answers["rename"] = lambda params, there=there: {  # type: ignore[misc]
+                "documents": [*found.renamed("sum_of"), there]
+            }
+            start = len(editor.client.received)
+            await editor.submit(session_id, "Go on.")
+            if path.name != "hidden.py":  # what the ignore file names is not even asked about
+                event = await editor.client.wait_for(
+                    lambda m: m.get("params", {}).get("kind") == "approval_requested", after=start
+                )
+                assert event["params"]["data"]["effect"]["paths"] == [str(path)]
+                await editor.approve(event["params"], "deny")
+            await editor.client.wait_for(
+                lambda m: m.get("params", {}).get("kind") == "processing_end", after=start
+            )
+            ended = [event["data"] for event in editor.client.events if event["kind"] == "tool_call_end"]
+            assert len(ended) == number + 1 and ended[-1]["isError"]
+            assert path.read_text() == "total\n"
+        assert editor.documents[found.a].source == A and (project / "b.py").read_text() == B
