@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Sequence
+from dataclasses import replace
 
 import anyio
 
 from agent_ls.environments.base import (
     READ_LIMIT_BYTES,
     Attribution,
+    CommandOptions,
+    ExecResult,
     ExecutionEnvironment,
     FileState,
     FileWrite,
+    OutputSink,
 )
 from agent_ls.environments.editor_host import NotebookHost, OpenNotebook
 from agent_ls.environments.errors import (
@@ -61,6 +65,25 @@ class NotebookEnvironment(ForwardingEnvironment):
         with anyio.CancelScope(shield=True):
             states = await self._carried_out(writes, opened, attribution)
         return states
+
+    async def exec_command(
+        self, command: str, options: CommandOptions, on_output: OutputSink | None = None
+    ) -> ExecResult:
+        unsaved = [path for path in self._host.open_notebooks() if await self._is_unsaved(path)]
+        result = await self.inner.exec_command(command, options, on_output)
+        if not unsaved:
+            return result
+        note = f"Not saved in the editor, so commands see the older notebook on disk: {', '.join(unsaved)}."
+        return replace(result, note=" ".join(filter(None, (result.note, note))))
+
+    async def _is_unsaved(self, path: str) -> bool:
+        notebook = self._open(path)
+        if notebook is None or notebook.problem:
+            return False
+        try:
+            return await self._as_shown(notebook) != await self.inner.read_bytes(path)
+        except EnvError:
+            return True
 
     async def _carried_out(
         self, writes: Sequence[FileWrite], opened: dict[int, OpenNotebook], attribution: Attribution

@@ -79,6 +79,9 @@ class OpenNotebooks:
         problem = "" if len(known) == len(shown) else _UNKNOWN
         return OpenNotebook(path, notebook.version, known, problem)
 
+    def open_notebooks(self) -> Sequence[str]:
+        return sorted(self._uris)
+
     async def change_cells(self, notebook: OpenNotebook, wanted: Sequence[Wanted]) -> OpenNotebook:
         async with self._editing:
             current = self._current(notebook)
