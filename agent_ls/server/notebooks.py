@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import anyio
@@ -42,12 +43,22 @@ class CellEditor(Protocol):
         ...
 
 
+@dataclass(slots=True)
+class _Expected:
+    """What a notebook is to show. `seen` is its state when it did: what is typed right behind it is another change."""
+
+    path: str
+    cells: list[tuple[Kind, str]]
+    seen: OpenNotebook | None = None
+    is_over: anyio.Event = field(default_factory=anyio.Event)
+
+
 class OpenNotebooks:
     def __init__(self, protocol: AgentProtocol) -> None:
         self._protocol = protocol
         self._uris: dict[str, str] = {}
         self._editor: CellEditor | None = None
-        self._changed = anyio.Event()
+        self._expected: _Expected | None = None
         self._editing = anyio.Lock()
 
     def attach(self, editor: CellEditor) -> None:
@@ -58,14 +69,21 @@ class OpenNotebooks:
     def opened(self, uri: str) -> None:
         if path := maybe_path(uri):
             self._uris[path] = uri
-        self._wake()
 
     def changed(self) -> None:
-        self._wake()
+        """Looked at as it is told: the next change may come before anybody who waits goes on."""
+        expected = self._expected
+        if expected is None or expected.seen:
+            return
+        found = self.open_notebook(expected.path)
+        if found and not found.problem and _said(found) == expected.cells:
+            expected.seen = found
+            expected.is_over.set()
 
     def closed(self, uri: str) -> None:
         self._uris.pop(maybe_path(uri) or "", None)
-        self._wake()
+        if self._expected and self.open_notebook(self._expected.path) is None:
+            self._expected.is_over.set()
 
     # -- NotebookHost
 
@@ -90,10 +108,15 @@ class OpenNotebooks:
                 return current
             if self._editor is None or not self._editor.edits_notebooks:
                 raise EditRefusedError(notebook.path, _CANNOT)
-            reason = await self._editor.edit_notebook(self._request(current, wanted))
-            seen = await self._seen(notebook.path, expected, SEEN_S if not reason else 0)
-            if seen:
-                return seen
+            watched = self._expected = _Expected(notebook.path, expected)
+            try:
+                reason = await self._editor.edit_notebook(self._request(current, wanted))
+                with anyio.move_on_after(0 if reason else SEEN_S):
+                    await watched.is_over.wait()
+            finally:
+                self._expected = None
+            if watched.seen:
+                return watched.seen
             now = self._current(notebook, is_moved_fine=True)
             if reason and now.version != current.version:
                 raise StaleFileError(notebook.path, "the user changed it meanwhile")
@@ -156,22 +179,6 @@ class OpenNotebooks:
             ):
                 return document.language_id or ""
         return "python"
-
-    async def _seen(self, path: str, expected: list[tuple[Kind, str]], limit_s: float) -> OpenNotebook | None:
-        with anyio.move_on_after(limit_s):
-            while True:
-                changed = self._changed
-                found = self.open_notebook(path)
-                if found and not found.problem and _said(found) == expected:
-                    return found
-                if found is None:
-                    return None
-                await changed.wait()
-        return None
-
-    def _wake(self) -> None:
-        changed, self._changed = self._changed, anyio.Event()
-        changed.set()
 
 
 def _said(notebook: OpenNotebook) -> list[tuple[Kind, str]]:

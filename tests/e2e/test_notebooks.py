@@ -50,6 +50,7 @@ class NotebookEditor:
         ]
         self.lies = False
         self.error = ""
+        self.types_behind = ""
 
     def _cell(self, kind: int, text: str, name: str) -> dict[str, Any]:
         self.made += 1
@@ -130,6 +131,8 @@ class NotebookEditor:
                 await self.type(text["index"], text["text"])
             for splice in reversed(params["splices"]):
                 await self._splice(splice)
+            if self.types_behind:
+                await self.type(0, self.types_behind)
 
 
 @asynccontextmanager
@@ -198,6 +201,17 @@ async def test_cells_are_read_as_they_are_synced_and_changed_by_the_client(tmp_p
             while [cell["text"] for cell in notebook.cells] != ["# Title", "x = 2"]:
                 await notebook.editor.client.event("hunk_state")
         assert path.read_text() == TEXT
+
+
+async def test_what_is_typed_right_behind_a_change_is_the_user_s_and_stays(tmp_path: Path) -> None:
+    script = (READ, edit(action="replace", cell="2", source="y"))
+    async with opened(tmp_path, *script) as (notebook, session_id, _, provider):
+        notebook.types_behind = "# Typed"
+        await notebook.editor.submit(session_id, "go")
+        await notebook.editor.client.event("processing_end", reason="completed")
+
+        assert "replaced the source of cell 2" in results(provider)[1]
+        assert [cell["text"] for cell in notebook.cells] == ["# Typed", "y"]
 
 
 @pytest.mark.parametrize("fault", ["refused", "lies", "cannot"])
