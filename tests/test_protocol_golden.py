@@ -113,6 +113,23 @@ def test_a_golden_result_is_one_that_the_server_gives(example: dict[str, Any]) -
     assert result.model_dump(mode="json", by_alias=True, exclude_unset=True) == example["result"]
 
 
+@pytest.mark.req("T14", "H9")
+@pytest.mark.parametrize(
+    ("what", "cls"),
+    [
+        ("definition", protocol.CodeLocations),
+        ("symbols", protocol.CodeSymbols),
+        ("rename", protocol.RenameEdits),
+    ],
+)
+def test_a_golden_answer_about_code_is_one_that_the_server_understands_whole(
+    what: str, cls: type[protocol.Wire]
+) -> None:
+    told = read("language.json")["answers"][what]
+
+    assert cls.model_validate(told).model_dump(mode="json", by_alias=True, exclude_unset=True) == told
+
+
 @pytest.mark.req("H3")
 @pytest.mark.parametrize("case", read("folds.json")["cases"], ids=lambda c: c["name"])
 def test_the_messages_of_a_golden_fold_are_messages_of_the_server(case: dict[str, Any]) -> None:

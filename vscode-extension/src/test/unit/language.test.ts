@@ -1,11 +1,23 @@
 // req: T14
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { golden } from "../support/golden";
 import { type Edit, MAX_PLACES, type Span, locations, renameEdits, symbols } from "../../context/language_model";
 
 const span = (line: number, from: number, to: number, last = line): Span => ({ start: { line, character: from }, end: { line: last, character: to } });
 const A = "file:///w/a.ts";
 const B = "file:///w/b.ts";
+
+test("the answers are those of the golden messages", () => {
+  const uri = "file:///home/ada/shop/shop/cart.py";
+  const total = { name: "total", kind: 5, range: span(3, 2, 3, 4), selectionRange: span(3, 8, 13) };
+  const cart = { name: "Cart", kind: 4, range: span(0, 0, 1, 5), selectionRange: span(0, 6, 10), children: [total] };
+  const edit: Edit = { entries: () => [[uri, [{ range: span(3, 4, 9), newText: "sum_of" }]]] };
+  const { answers } = golden("language.json") as { answers: Record<string, unknown> };
+  assert.deepEqual({
+    definition: locations([{ uri, range: span(3, 4, 9) }]), symbols: symbols([cart], uri), rename: renameEdits(edit, () => 7),
+  }, answers);
+});
 
 test("locations and links to them are told alike: by the name where that is known", () => {
   const found = [
