@@ -76,7 +76,10 @@ await withChat(async ({ wb, page, until, chat, shot }) => {
     await page.waitForTimeout(500);
     await frame.fill("#composer textarea", "show me all");
     await frame.press("#composer textarea", "Enter");
-    await frame.locator(".approval.pending").first().waitFor();
+    const asked = frame.locator(".approval.pending").first();
+    await asked.waitFor();
+    await asked.getByRole("button", { name: "More Answers" }).press("ArrowDown");
+    await asked.getByRole("menu").waitFor();
     await shot(`13-${theme.replace(/ /g, "-")}`);
   }
 });
