@@ -23,6 +23,9 @@ Figures: TypeAlias = Mapping[str, float]
 SETTLE_S = 1.5  # a user who has just opened an editor does not type at once
 PIECE_CHARS = len(PIECE.format(0))
 
+BURST_ID = 2_000_000
+"""Of the request that is sent into a burst."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scale:
@@ -150,9 +153,28 @@ def _streaming(session: Session, model: Model, scale: Scale) -> Figures:
     assert len(late) == scale.paced_deltas
     return {
         "deltas": _ms(flood["first_ns"], done_ns),
+        "burst_request": _request_in_a_burst(session, model, scale.deltas),
         "late": statistics.median(late),
         "late_p99": _p99(late),
     }
+
+
+def _request_in_a_burst(session: Session, model: Model, deltas: int) -> float:
+    """From a request that is sent with the first delta to its answer."""
+    session.server.request("agent/commands", {})  # what is loaded at its first use is measured elsewhere
+    model.play({"deltas": deltas})
+    session.submit()
+    session.server.event("assistant_text_delta")
+    asked_ns = session.server.send("agent/commands", {}, BURST_ID)
+    at_ns: dict[bool, int] = {}
+    while len(at_ns) < 2:
+        received = session.server.wait(lambda body: is_event(body, "processing_end") or _is_answer(body))
+        at_ns[_is_answer(received.body)] = received.at_ns
+    return _ms(asked_ns, at_ns[True])
+
+
+def _is_answer(body: bytes) -> bool:
+    return b'"method"' not in body[:80] and str(BURST_ID).encode() in body[:80]
 
 
 def _lateness(passed: Sequence[Received], exchange: Exchange) -> Iterator[float]:
