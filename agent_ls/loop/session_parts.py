@@ -21,7 +21,7 @@ from agent_ls.loop.terminals import Terminals
 from agent_ls.loop.turn_loop import Ports, Shared, TurnLoop
 from agent_ls.profiles.base import ProviderProfile
 
-LAST_LOOK_S = 0.5  # an editor may leave us a second
+LAST_LOOK_S = 2.0  # as looking before and after a command; only while background processes run is it noticed
 
 
 @dataclass(frozen=True, slots=True)
