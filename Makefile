@@ -46,7 +46,7 @@ demo: .venv/.ready ## a whole session on a sample project, with no API key
 test: test-python test-vscode ## every test that needs no root
 
 test-python: .venv-test/.ready .tools/neovim/.ready ## those of the server and the Neovim plugin
-	@$(T)/python -m pytest -q -n 3 $(PYTEST_ARGS)
+	@$(T)/python -m pytest -q -n 3 --ignore=tests/editors $(PYTEST_ARGS)
 
 test-vscode: $(VSCODE)/node_modules/.ready ## lint, types and unit tests of the VS Code extension
 	@.ci/npm $(VSCODE) run --silent lint

@@ -74,8 +74,7 @@ def test_a_conversation_completes_in_stock_kate(tmp_path: Path) -> None:
             screen.keys("ctrl+s")
             return chat.read_text()
 
-        screen.focus("LSP server start requested")
-        screen.keys("Return")
+        screen.accept("LSP server start requested")
         screen.focus("chat.agent.md")
         screen.write(recipes.TASK)
         act(lambda: told(tmp_path / "bin", "user_input") == 1, "the message to be sent")

@@ -193,7 +193,7 @@ def test_a_program_that_fails_at_once_is_told(start_nvim: StartNvim) -> None:
 
     nvim.cmd("AgentLs new")
 
-    nvim.wait_screen("✗ The server ended unexpectedly (exit code", "lsp.log")
+    nvim.wait_screen("✗ The server ended unexpectedly (exit code", "Its log:")
 
 
 @pytest.mark.req("H2", "H10")

@@ -57,6 +57,17 @@ class VirtualScreen:
         self.until(lambda: bool(self.windows(title)), f"a window {title!r}")
         self._xdotool("windowfocus", "--sync", self.windows(title)[0])
 
+    def accept(self, title: str) -> None:
+        """Waits for a dialog and says yes until it is gone: a key is lost on one that is just coming up."""
+        self.focus(title)
+
+        def is_gone() -> bool:
+            if self.windows(title):
+                self._xdotool("windowfocus", self.windows(title)[0], "key", "Return")
+            return not self.windows(title)
+
+        self.until(is_gone, f"the end of the dialog {title!r}")
+
     def until(self, condition: Callable[[], bool], waited_for: str) -> None:
         end = time.monotonic() + DEADLINE_S
         while not condition():
