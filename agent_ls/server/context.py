@@ -15,7 +15,7 @@ from agent_ls.server.client_requests import ClientRequests
 from agent_ls.server.editor_host import LspEditorHost
 from agent_ls.server.errors import InvalidParamsError, NotOpenError
 from agent_ls.server.event_sender import EventSenders
-from agent_ls.server.from_lsp import maybe_path
+from agent_ls.server.from_lsp import is_path, maybe_path
 from agent_ls.server.hello import ClientAbilities
 from agent_ls.server.inputs import text_and_images
 from agent_ls.server.protocol import InputPart, SessionInfo
@@ -76,7 +76,7 @@ class Context:
         None: that of the file in front of the user, the innermost of nested ones, else the editor's first.
         """
         path = maybe_path(given) or given if given else self._folder_in_front()
-        if not path or not isabs(path):
+        if not path or not isabs(path) or not is_path(path):
             raise InvalidParamsError(
                 "workspaceFolder", "no folder is open in the editor; name one by its uri"
             )

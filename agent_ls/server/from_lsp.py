@@ -61,7 +61,7 @@ def spot(
 
 
 def maybe_path(uri: str) -> str | None:
-    """The absolute path of a `file:` uri; None for documents that are no files."""
+    """The absolute path of a `file:` uri; None for documents that are no files, and for what no file can be called."""
     try:
         parts = urlsplit(uri)
     except ValueError:
@@ -71,6 +71,14 @@ def maybe_path(uri: str) -> str | None:
     path = unquote(parts.path, errors="surrogateescape")
     if os.path.sep == "\\" and _DRIVE.match(path):
         path = path[1:]
-    if not path.startswith("/") and not os.path.isabs(path):
+    if not is_path(path) or not (path.startswith("/") or os.path.isabs(path)):
         return None
     return os.path.normpath(path)
+
+
+def is_path(text: str) -> bool:
+    """Whether the system takes it for a path: it has no NUL, and can be encoded."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False

@@ -113,6 +113,8 @@ def test_an_insertion_behind_the_last_line_never_names_a_line_that_does_not_exis
         ("file://localhost/a", "/a"),
         ("file:///%F0%9F%98%8B", "/😋"),
         ("file:///%FF", "/\udcff"),
+        ("file:///a%00b", None),
+        ("file:///\ud83d", None),
         ("untitled:Untitled-1", None),
         ("agent-ls:/x", None),
         ("file://host/share", None),
