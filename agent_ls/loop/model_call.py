@@ -7,6 +7,8 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
+import anyio.lowlevel
+
 from agent_ls.llm.errors import LlmError, StreamError
 from agent_ls.llm.messages import ToolCallPart
 from agent_ls.llm.requests import FinishReason, Request, Usage
@@ -19,6 +21,9 @@ from agent_ls.loop.events import Retry
 from agent_ls.loop.ids import ToolCallId
 from agent_ls.loop.seams import Clock, ModelClient
 from agent_ls.loop.turns import AssistantTurn, Turn
+
+BREATH_EVENTS = 100
+"""Events of a burst come many at a time; after so many, some 4 ms, all others of the process have their turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +109,14 @@ class ModelCalls:
 
     async def _stream(self, request: Request, answer: Answer) -> int:
         """Reads to the end, past the finish: a connection that was read out can be used again."""
-        first_ms = 0
+        first_ms = count = 0
         try:
             async with aclosing(self._client.stream(request)) as events:
                 async for event in events:
                     first_ms = first_ms or self._clock.monotonic_ms()
                     answer.feed(event)
+                    if (count := count + 1) % BREATH_EVENTS == 0:
+                        await anyio.lowlevel.checkpoint()
         except LlmError:
             if answer.finish is None:
                 raise
