@@ -6,9 +6,12 @@ This module does not know where text comes from. Rules: patch SEMANTICS sections
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, overload
+
+from agent_ls.recent import Recent
 
 # Only CR, LF and CRLF end a line. str.splitlines also splits at these, which are ordinary characters of a line here.
 _NO_LINE_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
@@ -32,19 +35,24 @@ def split_lines(text: str) -> list[str]:
 
 
 class TextLines(Sequence[str]):
-    """`split_lines(text)` for who looks at a few lines of a long text only: no others are made.
-
-    Places that are asked for in rising order cost the text between them, once.
+    """`split_lines(text)` for who looks at a few lines of a long text only: no others are made, nor looked for behind
+    the last that was asked for.
     """
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._lines = split_lines(text) if "\r" in text else None
-        self._count = line_count(text)
-        self._place = (0, 0)  # a line, and where it begins
+        self._lines = split_lines(text) if _has_lone_cr(text) else None
+        self._ends = [0]  # how many lines end before each piece of the text, as far as was looked
+
+    def __bool__(self) -> bool:
+        return bool(self._text)
 
     def __len__(self) -> int:
-        return self._count
+        if self._lines is not None:
+            return len(self._lines)
+        while self._look_on():
+            pass
+        return self._ends[-1] + (0 if not self._text or self._text.endswith("\n") else 1)
 
     @overload
     def __getitem__(self, key: int) -> str: ...
@@ -54,27 +62,44 @@ class TextLines(Sequence[str]):
         if self._lines is not None:
             return self._lines[key]
         if isinstance(key, slice):
-            start, stop, step = key.indices(self._count)
-            return self._between(start, max(start, stop)) if step == 1 else split_lines(self._text)[key]
-        at = range(self._count)[key]
-        return self._between(at, at + 1)[0]
+            start, stop = key.start or 0, key.stop
+            if stop is None or start < 0 or stop < 0 or key.step not in (None, 1):
+                return split_lines(self._text)[key]
+            return self._between(start, stop)
+        if key == -1:
+            return self._last()
+        at = key if key >= 0 else key + len(self)
+        if at < 0 or not (found := self._between(at, at + 1)):
+            raise IndexError("there is no such line")
+        return found[0]
 
     def _between(self, start: int, stop: int) -> list[str]:
-        begin = self._start_of(start)
-        return split_lines(self._text[begin : self._start_of(stop)])
+        return split_lines(self._text[self._start_of(start) : self._start_of(stop)])
+
+    def _last(self) -> str:
+        if not self._text:
+            raise IndexError("there is no line")
+        return self._text[self._text.rfind("\n", 0, len(self._text) - 1) + 1 :]
 
     def _start_of(self, line: int) -> int:
         """Where a line begins; the end of the text where the lines before it are all there are."""
-        known, at = self._place if self._place[0] <= line else (0, 0)
-        missing = line - known
-        while (count := self._text.count("\n", at, at + _COUNTED_CHARS)) < missing and at < len(self._text):
-            missing -= count
-            at += _COUNTED_CHARS
-        for _ in range(missing):
-            found = self._text.find("\n", at)
-            at = found + 1 if found >= 0 else len(self._text)
-        self._place = (line, min(at, len(self._text)))
-        return self._place[1]
+        while self._ends[-1] < line and self._look_on():
+            pass
+        if self._ends[-1] < line:
+            return len(self._text)
+        piece = max(bisect_left(self._ends, line) - 1, 0)
+        at = piece * _COUNTED_CHARS
+        for _ in range(line - self._ends[piece]):
+            at = self._text.index("\n", at) + 1
+        return at
+
+    def _look_on(self) -> bool:
+        """Into the next piece; False where there is none."""
+        at = (len(self._ends) - 1) * _COUNTED_CHARS
+        if at >= len(self._text):
+            return False
+        self._ends.append(self._ends[-1] + self._text.count("\n", at, at + _COUNTED_CHARS))
+        return True
 
 
 def same_but_for_endings(one: str, other: str) -> bool:
@@ -88,12 +113,16 @@ def folded_endings(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")
 
 
-def line_count(text: str) -> int:
-    """`len(split_lines(text))`, without making them."""
-    ends = text.count("\n")
-    if "\r" in text:
-        ends += text.count("\r") - text.count("\r\n")
-    return ends + (1 if text and not text.endswith(("\n", "\r")) else 0)
+def line_count(text: str, end: int | None = None) -> int:
+    """`len(split_lines(text[:end]))`, without making them. `end` is not in a CRLF."""
+    ends = text.count("\n", 0, end)
+    if text.find("\r", 0, end) >= 0:
+        ends += text.count("\r", 0, end) - text.count("\r\n", 0, end)
+    return ends + (1 if text[:1] and end != 0 and not text.endswith(("\n", "\r"), 0, end) else 0)
+
+
+def _has_lone_cr(text: str) -> bool:
+    return "\r" in text and text.count("\r") != text.count("\r\n")
 
 
 def line_ending(line: str) -> str:
@@ -149,6 +178,8 @@ class DecodedText:
 
 def is_encodable(text: str) -> bool:
     """False when lone surrogates stand in it. As fast as copying, where a look at each character takes a second."""
+    if text.isascii():  # known without a look
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -157,6 +188,11 @@ def is_encodable(text: str) -> bool:
 
 
 def decode(data: bytes) -> DecodedText:
+    """One edit asks for that of the same content many times; letters beyond ASCII make it dear."""
+    return _decoded(data)
+
+
+def _decode(data: bytes) -> DecodedText:
     for encoding, mark in (("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff")):
         if data.startswith(mark):
             try:
@@ -166,6 +202,9 @@ def decode(data: bytes) -> DecodedText:
             return DecodedText(text, "utf-16-le" if encoding == "utf-16-le" else "utf-16-be", bom=True)
     text = data.decode("utf-8", "surrogateescape")
     return DecodedText(text[1:], bom=True) if text.startswith(BOM) else DecodedText(text)
+
+
+_decoded = Recent(_decode, least=64 * 1024, most=8 * 1024 * 1024)
 
 
 def encode(decoded: DecodedText) -> bytes:
@@ -180,7 +219,8 @@ def looks_binary(data: bytes) -> bool:
     return b"\0" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff"))
 
 
-_ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
+_STRINGS = r"\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)"  # titles, links, the clipboard, images
+_ESCAPES = re.compile(rf"\x1b\[[0-?]*[ -/]*[@-~]?|{_STRINGS}|\x1b[ -/]+[0-~]|\x1b[0-~]")
 
 
 def without_escapes(text: str) -> str:
@@ -188,9 +228,41 @@ def without_escapes(text: str) -> str:
     return _ESCAPES.sub("", text) if "\x1b" in text else text
 
 
+_PICTURES = {
+    **{code: chr(0x2400 + code) for code in range(32) if code not in (0x09, 0x0A)},
+    0x7F: "\u2421",
+    **dict.fromkeys([*range(0x80, 0xA0), 0x2028, 0x2029], "\ufffd"),
+    **dict.fromkeys([0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd"),
+}
+
+
+def exact(text: str) -> str:
+    """For who is to allow it: nothing is left out, and what would act on a screen stands there as its picture.
+
+    A shell runs words that a terminal takes for the title in an escape sequence.
+    """
+    return text.translate(_PICTURES)
+
+
 _OTHER_SCREEN = re.compile(r"\x1b\[\?(?:1049|1047|47)h.*?(?:\x1b\[\?(?:1049|1047|47)l|\Z)", re.DOTALL)
+_SWITCH = re.compile(r"\x1b\[\?(?:1049|1047|47)([hl])")
+_LONG = re.compile(_STRINGS)
 _REWRITTEN = re.compile(r"\r(?!\r*\Z)|\x08|\x1b\[[0-9;]*[GKCD]")
-_PRINTED = re.compile(rf"(?P<text>[^\r\x08\x1b]+)|\x1b\[(?P<n>[0-9]*)(?P<move>[GKCD])|{_ESCAPES.pattern}|.")
+_PRINTED = re.compile(
+    rf"(?P<text>[^\r\x08\x1b]+)|\x1b\[(?P<n>[0-9]{{0,9}})(?P<move>[GKCD])|{_ESCAPES.pattern}|."
+)
+_SILENT = str.maketrans("", "", "\x07\x0e\x0f\x1b")  # not NUL and its like: programs part names with them
+
+
+def is_on_other_screen(printed: str) -> bool:
+    """Whether a program was still on the terminal's other screen when it printed the last of this."""
+    switches = _SWITCH.findall(printed) if "\x1b[?" in printed else []
+    return bool(switches) and switches[-1] == "h"
+
+
+def back_on_screen(printed: str) -> str:
+    """For output that other words follow: what a program left open at its end does not swallow them."""
+    return f"{printed}\x1b[?1049l" if is_on_other_screen(printed) else printed
 
 
 def as_printed(text: str) -> str:
@@ -199,10 +271,10 @@ def as_printed(text: str) -> str:
     What a program showed on the terminal's other screen (an editor, a pager) is gone when it ends, and gone here.
     """
     if "\x1b" in text:
-        text = _OTHER_SCREEN.sub("", text)
-    if "\r" not in text and "\x08" not in text and "\x1b" not in text:
-        return text
-    return "\n".join(_last_state(line) for line in text.split("\n"))
+        text = _LONG.sub("", _OTHER_SCREEN.sub("", text))
+    if "\r" in text or "\x08" in text or "\x1b" in text:
+        text = "\n".join(_last_state(line) for line in text.split("\n"))
+    return text.translate(_SILENT) if any(char in text for char in "\x07\x0e\x0f\x1b") else text
 
 
 def _last_state(line: str) -> str:

@@ -234,7 +234,7 @@ def _approving(session: Session, model: Model, count: int) -> Figures:
     """From the user's yes to the first output of the command."""
     times = []
     for _ in range(count):
-        model.play({"tool": "shell", "arguments": {"command": "echo go"}}, {"text": "Done."})
+        model.play({"tool": "shell", "arguments": {"command": "touch went && echo go"}}, {"text": "Done."})
         session.submit()
         asked = session.server.event("approval_requested").json["params"]["data"]
         answer = {

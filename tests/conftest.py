@@ -37,7 +37,7 @@ def _house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, request: pytest.Fixt
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(home / name.lower()))
     # The workspaces of tests are trusted; what comes before that is tested where this is taken back.
-    monkeypatch.setenv(TRUST_VARIABLE, os.sep)
+    monkeypatch.setenv(TRUST_VARIABLE, tmp_path.anchor)
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     if services.IS_WANTED and request.node.get_closest_marker("smoke"):

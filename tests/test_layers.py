@@ -16,14 +16,16 @@ ENV_TYPES = {"environments.base", "environments.errors", "environments.effects"}
 # package or module -> what of agent_ls it may import (a name allows everything below it). Longest match counts.
 ALLOWED: dict[str, set[str]] = {
     "_version": set(),
-    "text": set(),
-    "patch": {"patch", "text"},
+    "text": {"recent"},
+    "recent": set(),
+    "system": set(),
+    "patch": {"patch", "recent", "text"},
     "notebook": {"notebook", "text"},
-    "review": {"review", "patch", "text"},
+    "review": {"review", "patch", "recent", "text"},
     "llm": {"llm", "text", "_version"},
     "llm.providers": LLM_TYPES | {"llm.providers", "llm.sse", "text"},
     "environments": set(),
-    "environments.base": set(),
+    "environments.base": {"recent"},
     "environments.errors": set(),
     "environments.effects": set(),
     "environments.language_host": set(),
@@ -33,7 +35,7 @@ ALLOWED: dict[str, set[str]] = {
     "environments.opened": set(),
     "environments.local": ENV_TYPES
     | {"environments.local", "environments.opened", "environments.search", "environments.terminal_host",
-       "environments.walls", "relay.frames", "text"},
+       "environments.walls", "relay.frames", "system", "text"},
     "relay": {"relay"},
     "environments.memory": ENV_TYPES | {"environments.search", "text"},
     "environments.wrappers": ENV_TYPES | {"environments.opened", "environments.wrappers", "text"},
@@ -50,16 +52,17 @@ ALLOWED: dict[str, set[str]] = {
     | LLM_TYPES
     | {"loop", "profiles", "tools", "text", "llm.client", "llm.adapter", "llm.retry", "environments.wrappers.scoped"},
     "policy": ENV_TYPES | {"policy"},
-    "store": ENV_TYPES | LLM_TYPES | {"store", "loop", "review", "policy", "text"},
+    "store": ENV_TYPES | LLM_TYPES | {"store", "loop", "review", "policy", "system", "text"},
     "app": {
-        "app", "store", "loop", "policy", "profiles", "tools", "environments", "review", "patch", "llm", "text",
-        "_version",
+        "app", "store", "loop", "policy", "profiles", "tools", "environments", "notebook", "review", "patch", "llm",
+        "text", "system", "_version",
     },
     "server": {
-        "server", "app", "store", "loop", "policy", "environments", "notebook", "review", "llm", "text", "_version",
+        "server", "app", "store", "loop", "policy", "environments", "notebook", "review", "llm", "system", "text",
+        "_version",
     },
-    "headless": {"headless", "app", "loop", "llm", "policy", "environments", "patch", "text", "_version"},
-    "cli": {"cli", "server", "headless", "app", "store", "patch", "llm.credentials", "_version"},
+    "headless": {"headless", "app", "loop", "llm", "policy", "environments", "patch", "system", "text", "_version"},
+    "cli": {"cli", "server", "headless", "app", "store", "patch", "llm.credentials", "system", "_version"},
     "library": {"library", "app", "loop", "llm", "policy", "profiles", "tools", "environments", "_version"},
     "__init__": {"library", "app", "loop", "llm", "profiles", "tools", "environments", "_version"},
     "testing": ENV_TYPES | {"testing"},
@@ -67,7 +70,8 @@ ALLOWED: dict[str, set[str]] = {
 }  # fmt: skip
 
 # Engines: values in, values out. Nothing here may touch the world.
-NO_IO = ("text", "patch", "notebook", "review", "llm.providers", "llm.sse", "llm.retry", "loop.step", "loop.truncation",
+NO_IO = ("text", "recent", "patch", "notebook", "review", "llm.providers", "llm.sse", "llm.retry",
+         "loop.step", "loop.truncation",
          "loop.loop_detection", "loop.redaction", "loop.history", "loop.figures", "loop.log_lines", "loop.events",
          "loop.event_codec", "loop.items",
          "policy", "tools",
@@ -81,7 +85,7 @@ ONLY_IN = {
     "pygls": ("server",),
     "lsprotocol": ("server",),
     "websockets": ("server.websocket",),
-    "asyncio": ("server.server", "server.io"),
+    "asyncio": ("server.server", "server.io", "system"),
     "subprocess": ("environments.local", "cli.demo"),
 }
 # An engine may use these although NO_IO bans them: pure parts of otherwise impure modules.

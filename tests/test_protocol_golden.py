@@ -10,7 +10,7 @@ import pytest
 
 from agent_ls.loop.event_codec import DELTA_KINDS, decode, encode
 from agent_ls.loop.events import RecordedEvent
-from agent_ls.server import protocol
+from agent_ls.server import protocol, to_wire
 
 GOLDEN = Path(__file__).parent / "golden" / "protocol"
 
@@ -110,7 +110,7 @@ def test_a_golden_request_is_one_that_the_server_understands_whole(example: dict
 def test_a_golden_result_is_one_that_the_server_gives(example: dict[str, Any]) -> None:
     result = RESULTS[example["method"]].model_validate(example["result"])
 
-    assert result.model_dump(mode="json", by_alias=True, exclude_unset=True) == example["result"]
+    assert json.loads(to_wire.encoded(result)) == example["result"]
 
 
 @pytest.mark.req("T14", "H9")

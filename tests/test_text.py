@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, strategies as st
 
-from agent_ls.text import TextLines, as_printed, decode, encode, line_count, split_lines
+from agent_ls.text import TextLines, as_printed, decode, encode, exact, line_count, split_lines
 
 TEXTS = st.text(st.sampled_from("ab\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\u2028\u2029\U0001f600"), max_size=20)
 LF_TEXTS = st.text(st.sampled_from("ab\n\n\x0c\u2028"), max_size=20)
@@ -78,12 +78,23 @@ def test_bytes_that_are_no_text_are_noticed_and_kept(data: bytes, is_valid: bool
         ("before\x1b[?1049hfull\nscreen\x1b[?1049lafter\n", "beforeafter\n"),
         ("before\x1b[?1049hnever left", "before"),
         ("\x1b[999999999C!\n", f"{' ' * 10_000}!\n"),
-        ("cut \x1b[", "cut \x1b["),
+        ("cut \x1b[", "cut "),
+        ("\x1b(B\x1b[mend\x1b7 of\x1b8 colours\x1b=\x1bc\n", "end of colours\n"),
+        ("an image \x1b_Gf=100;AA\nAA\x1b\\and \x1bPq#0~~\x1b\\one more", "an image and one more"),
+        ("bell\x07 \x0ebox\x0f a\x00b\x1b", "bell box a\x00b"),
+        pytest.param(f"\x1b[{'1' * 5_000}Gx\ry\n", "y\n", id="a number of 5000 digits"),
         ("", ""),
     ],
 )
 def test_what_a_program_wrote_over_is_left_out_and_all_else_stays(printed: str, left: str) -> None:
     assert as_printed(printed) == left
+
+
+@pytest.mark.req("H7")
+def test_what_somebody_is_to_allow_is_whole_and_does_nothing_to_his_screen() -> None:
+    hidden = "ls \x1b];rm -r build;\x07\r\t\u202e\x9b\n"
+
+    assert exact(hidden) == "ls \u241b];rm -r build;\u2407\u240d\t\ufffd\ufffd\n"
 
 
 def test_one_line_of_a_million_states_is_read_in_one_go() -> None:

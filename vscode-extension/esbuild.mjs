@@ -46,7 +46,7 @@ if (flags.has("--tests")) {
     platform: "node",
     format: "cjs",
     target: "node20",
-    external: ["vscode", "jsdom", "axe-core"],
+    external: ["vscode", "jsdom", "axe-core", "typescript"],
     outExtension: { ".js": ".cjs" },
   });
 }

@@ -35,6 +35,8 @@ export default tseslint.config(
       "src/items.ts",
       "src/parts.ts",
       "src/protocol.ts",
+      "src/protocol_approvals.ts",
+      "src/protocol_asked.ts",
       "src/protocol_chat.ts",
       "src/recovery.ts",
       "src/requests.ts",

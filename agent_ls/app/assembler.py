@@ -19,7 +19,7 @@ from agent_ls.app.grants import Grants
 from agent_ls.app.live_session import LiveSession
 from agent_ls.app.models import Models
 from agent_ls.app.notebooks import has_notebooks, with_notebooks
-from agent_ls.app.notices import Notices
+from agent_ls.app.notices import Notices, ended_notice
 from agent_ls.app.pinned import pinned_hunks
 from agent_ls.app.prompts import SessionPrompts, facts_from_json, facts_to_json
 from agent_ls.app.recording.tapes import Tapes
@@ -37,6 +37,7 @@ from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.editor_host import EditorHost
 from agent_ls.environments.language_host import LanguageHost
 from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local.commit import anybody
 from agent_ls.environments.local.own_terminals import ChosenTerminals
 from agent_ls.environments.notebooks import NotebookEnvironment
 from agent_ls.environments.terminal_host import TerminalHost
@@ -105,7 +106,7 @@ class Assembler:
     notebooks: Callable[[], bool | None]
     now: Callable[[], Settings]
 
-    def local(self, folder: str) -> ExecutionEnvironment:
+    def local(self, folder: str, demand_right: Callable[[], None] = anybody) -> ExecutionEnvironment:
         if self.environment:
             return self.environment
         return LocalEnvironment(
@@ -113,6 +114,7 @@ class Assembler:
             environ=self.models.child_environ,
             env_policy=lambda: self.now().command_environment.rules(),
             terminals=ChosenTerminals(lambda: self.now().terminal, self.terminals),
+            demand_right=demand_right,
         )
 
     def files(self, local: ExecutionEnvironment) -> ExecutionEnvironment:
@@ -121,10 +123,10 @@ class Assembler:
         files = EditorEnvironment(local, self.host)
         return NotebookEnvironment(files, self.host.notebooks) if self.host.notebooks else files
 
-    def _version(self, path: str) -> int | None:
-        """Of an open document."""
-        document = self.host.open_document(path) if self.host else None
-        return document.version if document else None
+    def _versions(self) -> dict[str, int]:
+        """Of the open documents, by path."""
+        documents = self.host.open_documents() if self.host else ()
+        return {document.path: document.version for document in documents}
 
     async def cli_tools(self, folder: str) -> CliTools:
         """Those of the user for a session in this folder; a changed file holds from the next session on."""
@@ -156,9 +158,9 @@ class Assembler:
         restored: Restored | None,
     ) -> LiveSession:
         folder = header.workspace_folder
-        local = self.local(folder)
-        files = self.files(local)
         stored = SessionFiles(opened, header)
+        local = self.local(folder, stored.demand_ours)
+        files = self.files(local)
         bounds = PathBounds(places_of(folder))
         roots = SessionRoots(folder, self.folders, self.trust, bounds, lambda event: session.emit(event))
         untold = opened.stored.fold.notices if opened.stored else ()
@@ -217,7 +219,7 @@ class Assembler:
         touched = TouchedFiles(
             on_disk,  # what is looked at unasked is no part of a recording
             self.review,
-            version=self._version,
+            documents=self._versions,
             tell=notices.post,
             watch=self.watch,
             known=opened.stored.fold.shown | opened.stored.fold.known if opened.stored else {},
@@ -253,6 +255,8 @@ class Assembler:
                 others=partial(self._others, roots),
                 facts=facts_from_json(facts) if opened.stored else None,
                 keep=lambda facts: stored.remember({"environment": facts_to_json(facts)}),
+                # A recording is to hold what is read; of a program's own place nothing is known but by reading.
+                open_documents=self._versions if listed and not tape else None,
             ),
             before_end=self.review.flush,
             on_input=lambda text: live.name_after(text),
@@ -273,6 +277,8 @@ class Assembler:
             title=opened.stored.title if opened.stored else header.title,
             prepare=partial(roots.settle, tell=False),
         )
+        if opened.stored and (ended := opened.stored.fold.ended_with_process):
+            live.notice(ended_notice(ended))
         return live
 
     def _profiles(self, client: ModelClient, tape: Tape | None) -> Callable[[str, str], ProviderProfile]:

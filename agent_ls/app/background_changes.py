@@ -1,7 +1,8 @@
 """What background processes change while they run: looked for at each safe boundary, and when they end.
 
-All that is found between two looks is the latest started process's that runs, unless somebody else is known to have
-done it (app/filed_changes.py). While another command is waited for, what changes is that command's.
+All that is found between two looks is filed as the latest started process's that runs, unless somebody else is known
+to have done it (app/filed_changes.py): what another program did meanwhile cannot be told from it, and the words say no
+more than that. While another command is waited for, what changes is that command's.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class BackgroundChanges:
 
     def _words(self, who: _Running, filed: Filed) -> str:
         """That it cannot be looked is told once."""
-        words = filed.words(f"the background process {who.process_id}")
+        words = filed.words(f"while the background process {who.process_id} ran")
         if words != filed.note:
             return words
         was_told, self._told_note = self._told_note, words

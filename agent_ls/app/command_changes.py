@@ -84,7 +84,7 @@ class CommandChanges:
         end = time.monotonic() + BUDGET_S
         stamps = await self._stamps(end)
         if stamps is None:
-            return Changes(note="It was not looked for changed files: listing them took too long."), before
+            return Changes(note=f"It was not looked for changed files: {self._unlisted()}."), before
         found = await anyio.to_thread.run_sync(self._compared, before.stamps, stamps)
         await anyio.to_thread.run_sync(self._keep_all, stamps, end)
         return found, Looked(stamps, scope)
@@ -103,6 +103,9 @@ class CommandChanges:
                 return None
             return await anyio.to_thread.run_sync(self._stamped, listed, abandon_on_cancel=True)
         return None
+
+    def _unlisted(self) -> str:
+        return "listing them took too long" if os.path.isdir(self.folder) else "their folder is gone"
 
     # -- in a thread
 

@@ -33,7 +33,7 @@ from agent_ls.app.state_folder import state_folder
 from agent_ls.app.trust import TRUST_VARIABLE, WorkspaceTrust, trusted_by_variable
 from agent_ls.app.walls import SessionWalls
 from agent_ls.environments.local.ripgrep import candidates, newest
-from agent_ls.llm.credentials import Credentials, key_variable
+from agent_ls.llm.credentials import VARIABLES, Credentials, key_variable, misnamed
 from agent_ls.store.trust import TrustStore
 
 Grade: TypeAlias = Literal["good", "note", "bad"]
@@ -56,15 +56,15 @@ _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 _WINDOWS = (
     (
         "commands",
-        "they run by pipes: you cannot type into them, and nothing is shown while they run but their output",
+        "cmd.exe runs them, by pipes: you cannot type into them, and nothing is shown while they run but their output",
     ),
     (
         "processes",
-        "what a command leaves running is found by its parent only, and may outlive it: look after it yourself",
+        "a command that is stopped ends at once, with all that it started: there is no signal to ask it before",
     ),
     (
         "untested",
-        "none of our tests runs on Windows: server, edits and review are written for it and not proven",
+        "our tests run in Wine, not in Windows itself; editors there have not been tried",
     ),
 )
 _VERSION = re.compile(r"(\d+(?:\.\d+)+|\b\d{4}\b)")
@@ -96,7 +96,7 @@ async def examine(*, asks_providers: bool, settings: Settings | None = None) -> 
         await _versioned("git", "git", GIT_FROM, "sessions then know nothing of branches"),
     ]
     found += await anyio.to_thread.run_sync(lambda: [*_certificates(settings)])
-    found += [_keys(credentials)]
+    found += [_keys(credentials), *_misnamed(credentials)]
     if asks_providers:
         found += await _providers(credentials, settings)
     return found + await _editors()
@@ -191,6 +191,9 @@ def _trust() -> list[Finding]:
 def _log() -> Iterator[Finding]:
     file = log_path()
     nearest = next(place for place in (file, *file.parents) if place.exists())
+    if nearest != file and not nearest.is_dir():
+        yield Finding("log", "bad", f"{file} cannot be written", f"{nearest} is no folder")
+        return
     if not os.access(nearest, os.W_OK):
         hint = f"let {nearest} be written by you: until then only stderr has the log"
         yield Finding("log", "bad", f"{file} cannot be written", hint)
@@ -255,6 +258,14 @@ def _keys(credentials: Credentials) -> Finding:
     return Finding("keys", "note", "there is none", hint)
 
 
+def _misnamed(credentials: Credentials) -> Iterator[Finding]:
+    """A key in a variable that nothing reads, of a provider that has none. Names only."""
+    missing = {key_variable(name) for name in VARIABLES if not credentials.secret(name)}
+    for name, variable in misnamed(sorted(os.environ)):
+        if variable in missing and os.environ[name].strip():
+            yield Finding("keys", "note", f"{name} is set, but not read", f"the variable is {variable}")
+
+
 async def _providers(credentials: Credentials, settings: Settings) -> list[Finding]:
     """Only those that are set up, and the usual ports of this machine."""
     endpoints = {name: entry.endpoint() for name, entry in settings.providers.items()}
@@ -267,6 +278,8 @@ async def _providers(credentials: Credentials, settings: Settings) -> list[Findi
             found.append(Finding(one.provider, "bad", f"{one.address}: {one.problem}", hint))
     if not any(item.grade == "good" for item in found):
         hint = "set a key, or start a local server such as Ollama; `agent-ls demo` needs neither"
+        if found:
+            hint = f"mend what is said above of {found[0].subject}; `agent-ls demo` needs no model"
         found.append(Finding("models", "bad", "no model can be used now", hint))
     return found
 

@@ -22,6 +22,7 @@ from agent_ls.environments.editor_host import EditorHost
 from agent_ls.environments.errors import EnvError
 from agent_ls.loop.events import FileChange, Warning
 from agent_ls.patch.rebase import Merged, rebase
+from agent_ls.system import below
 from agent_ls.text import decode, encode, split_lines
 
 NAMED_FILES = 20
@@ -74,10 +75,11 @@ def command_files(
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What files and ledgers were when it was last looked."""
+    """What files and ledgers were when it was last looked, and which the last save of an editor's was then."""
 
     looked: Looked
     ledgers: Mapping[str, object]
+    save: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +93,18 @@ class Filed:
     note: str = ""
     folder: str = ""
 
-    def words(self, who: str) -> str:
-        """What `who` changed, in words for the model; "" for nothing."""
+    def words(self, how: str) -> str:
+        """What was changed "by the command", or "while" something ran, in words for the model; "" for nothing."""
         told = [self._told(state) for state in self.states]
         more = f" and {len(told) - NAMED_FILES} more" if len(told) > NAMED_FILES else ""
         notes = []
         if told:
-            notes.append(f"Changed by {who}, for the user to review: {', '.join(told[:NAMED_FILES])}{more}.")
+            notes.append(f"Changed {how}, for the user to review: {', '.join(told[:NAMED_FILES])}{more}.")
         if self.unknown:
-            notes.append(f"Changed by {who}, the earlier text is not known: {self._names(self.unknown)}.")
+            notes.append(f"Changed {how}, the earlier text is not known: {self._names(self.unknown)}.")
         if self.refused:
             notes.append(
-                f"Changed on disk by {who}, but the editor shows it with unsaved changes of the user's that "
+                f"Changed on disk {how}, but the editor shows it with unsaved changes of the user's that "
                 f"do not go with that; they were left as they are: {self._names(self.refused)}."
             )
         return " ".join([*notes, self.note]).strip()
@@ -126,14 +128,16 @@ class Filing:
         self._commands = commands
 
     async def look(self) -> Before:
-        return self._before(await self._commands.changes.look())
+        save = self._desk.saved.number  # before the look: what is saved meanwhile may not be seen by it
+        return self._before(await self._commands.changes.look(), save)
 
     async def advance(self, before: Before, who: Attribution) -> tuple[Filed, Before]:
         """Files what was changed since `before` as changes of this call; how things are now."""
+        save = self._desk.saved.number
         found, looked = await self._commands.changes.advance(before.looked)
         with anyio.CancelScope(shield=True):  # bounded: half of what was found would be filed twice
             filed = await self._filed(found, before, who)
-        return filed, self._before(looked)
+        return filed, self._before(looked, save)
 
     async def reload(self, filed: Filed) -> None:
         """Has the editor look again at what it shows of these files."""
@@ -141,8 +145,8 @@ class Filing:
         if paths and self._commands.tell_changed:
             await self._commands.tell_changed(paths)
 
-    def _before(self, looked: Looked) -> Before:
-        return Before(looked, self._desk.current_texts())
+    def _before(self, looked: Looked, save: int) -> Before:
+        return Before(looked, self._desk.current_texts(), save)
 
     async def _filed(self, found: Changes, before: Before, who: Attribution) -> Filed:
         changed = (self._as_its_own(state, before) for state in found.states)
@@ -174,8 +178,11 @@ class Filing:
         if not (is_text(state.before) and is_text(state.after)):
             return None
         new = text_of(state.after)
-        if self._desk.was_saved_as(state.path, new):
-            return None
+        if save := self._desk.saved.since(state.path, before.save):
+            if self._desk.saved.was_saved_as(state.path, new):
+                return None
+            if save.text is not None:
+                state = replace(state, before=_as_bytes(save.text, state.before or state.after))
         ledger = self._desk.ledger(state.path)
         if ledger is None or before.ledgers.get(state.path, _NO_LEDGER) == ledger.current:
             return state
@@ -194,7 +201,7 @@ class Filing:
         if shown is None:
             self._file(state, old, new, who)
             return "filed"
-        is_clean = shown in (old, new) or self._desk.was_saved_as(state.path, shown)
+        is_clean = shown in (old, new) or self._desk.saved.was_saved_as(state.path, shown)
         if new is None and not is_clean:
             return "refused"
         if new is not None and not (is_clean and self._commands.reloads):
@@ -231,15 +238,15 @@ class Filing:
     def _tell_user(self, who: Attribution, merged: Sequence[str], refused: Sequence[str]) -> None:
         for path in merged:
             message = (
-                f"A command changed {self._name(path)} on disk while the editor had unsaved changes of it. Both are "
-                "merged in the editor now; save the file there to have both on disk."
+                f"While a command ran, {self._name(path)} was changed on disk, and the editor had unsaved changes of "
+                "it. Both are merged in the editor now; save the file there to have both on disk."
             )
             self._desk.tell(who.session_id, Warning(message, MERGED))
         for path in refused:
             message = (
-                f"A command changed {self._name(path)} on disk where the editor has unsaved changes of the same lines. "
-                "Nothing was merged: the editor keeps your text, the disk has the command's. Compare them before you "
-                "save."
+                f"While a command ran, {self._name(path)} was changed on disk where the editor has unsaved changes of "
+                "the same lines. Nothing was merged: the editor keeps your text, the disk has the other. Compare them "
+                "before you save."
             )
             self._desk.tell(who.session_id, Warning(message, CONFLICT))
 
@@ -257,4 +264,4 @@ def _utf8(text: str) -> bytes:
 
 
 def _shown(path: str, folder: str) -> str:
-    return path.removeprefix(folder.rstrip("/") + "/")
+    return below(path, folder) or path

@@ -77,7 +77,7 @@ def _read(place: str) -> GitIgnoreSpec:
     from pathspec import GitIgnoreSpec
 
     try:
-        with os.fdopen(os.open(place, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        with os.fdopen(os.open(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
             is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
             lines = file.read(MAX_BYTES).decode("utf-8", "replace").splitlines() if is_file else ["*"]
     except OSError:

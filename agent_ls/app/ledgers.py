@@ -7,7 +7,8 @@ is told to the user and never guessed at.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from os.path import dirname, realpath
 
@@ -16,20 +17,22 @@ import anyio.to_thread
 from agent_ls.app.change_events import file_change
 from agent_ls.app.proposal_notes import orphan_notice
 from agent_ls.app.proposals import Proposals, Wait, call_of
+from agent_ls.app.relaid_notebooks import user_edited
 from agent_ls.app.review_desk import Audience, ReviewDesk
 from agent_ls.app.reviewed_file import Proposal, is_text, maybe_bytes, text_of
 from agent_ls.app.stored_proposals import Waiting, judged_by, read_waiting, stands_again
 from agent_ls.environments.base import Attribution, ExecutionEnvironment
 from agent_ls.environments.errors import EnvError
-from agent_ls.environments.local.commit import sweep
+from agent_ls.environments.local.commit import is_written_in_place, sweep
 from agent_ls.loop import event_codec
 from agent_ls.loop.events import FileChange, Hunk, HunkStateChanged, RecordedEvent, Warning
 from agent_ls.review.agent_edits import agent_edit
+from agent_ls.review.coming_back import is_missing
 from agent_ls.review.hunks import LedgerHunk
 from agent_ls.review.ledger import Change, FileLedger
 from agent_ls.review.restore import StoredHunk, restore
-from agent_ls.review.user_edits import user_edit
 from agent_ls.store.journal import NO_FILE, Intent, Place, fingerprint, text_fingerprint
+from agent_ls.store.locks import Owner
 from agent_ls.store.reader import StoredSession
 from agent_ls.store.sessions import OpenSession
 
@@ -45,7 +48,8 @@ class Evidence:
     """What the log says of files, and what they hold.
 
     `hunks` and `intents` are by path. `now` has each of those files that can be read, None for one that does not
-    exist; `preimages` the old contents that were kept, by name. `waiting` are calls that wait for verdicts.
+    exist; `preimages` the old contents that were kept, by name. `waiting` are calls that wait for verdicts. `late` has
+    the files that a process which was put out of its right, `put_out`, may still write.
     """
 
     hunks: Mapping[str, list[StoredHunk]]
@@ -53,6 +57,8 @@ class Evidence:
     now: Mapping[str, bytes | None]
     preimages: Mapping[str, bytes]
     waiting: Mapping[str, Waiting] = field(default_factory=dict)
+    late: frozenset[str] = frozenset()
+    put_out: Owner | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,8 @@ class Found:
     """`events` belong to the turn that was cut; `changes` are ledgers, each with what is not as it was stored.
 
     `proposals` stand beside files again. `waiting` are the calls whose proposals these are, as far as they wait for
-    verdicts; `decided` those that have nothing left to wait for, though their process ended before they did.
+    verdicts; `decided` those that have nothing left to wait for, though their process ended before they did. `missing`
+    are hunks, by file, that were open and are in none.
     """
 
     events: tuple[RecordedEvent, ...] = ()
@@ -68,6 +75,12 @@ class Found:
     proposals: tuple[Proposal, ...] = ()
     waiting: tuple[Waiting, ...] = ()
     decided: tuple[Waiting, ...] = ()
+    missing: Mapping[str, tuple[StoredHunk, ...]] = field(default_factory=dict)
+
+    @property
+    def paths(self) -> set[str]:
+        ledgers = {change.ledger.path for change in self.changes}
+        return ledgers | {proposal.write.path for proposal in self.proposals}
 
     @property
     def proposed(self) -> dict[str, str]:
@@ -78,10 +91,16 @@ class Found:
         }
 
 
-async def gather(opened: OpenSession, stored: StoredSession, files: ExecutionEnvironment) -> Evidence:
-    """Reads what `find` needs, and removes half-written files of the killed process.
+async def gather(
+    opened: OpenSession,
+    stored: StoredSession,
+    files: ExecutionEnvironment,
+    ledger: Callable[[str], object] = lambda path: None,
+) -> Evidence:
+    """Reads what `find` needs, and removes half-written files of a process that was killed or put out of its right.
 
-    Files that cannot be read are left out: nothing is guessed of them.
+    Files that cannot be read are left out: nothing is guessed of them. `ledger` is what is known of a file by now; a
+    file of which more is known than when it was read is read again, so `find` is to follow before anything else does.
     """
 
     session_id = stored.header.session_id
@@ -94,19 +113,27 @@ async def gather(opened: OpenSession, stored: StoredSession, files: ExecutionEnv
         wanted = {path: items for path, items in hunks.items() if any(item.awaits for item in items)}
         intents = _unfiled(stored)
         names = {intent.preimage for intent in intents.values()}
+        late = frozenset(
+            path
+            for path, intent in intents.items()
+            if opened.put_out and opened.put_out.pid == intent.pid and is_written_in_place(path)
+        )
         preimages = {name: data for name in names if (data := opened.kept(name)) is not None}
         for intent in stored.fold.intents:
-            sweep([dirname(realpath(intent.path))], intent.pid)
+            is_put_out = opened.put_out is not None and opened.put_out.pid == intent.pid
+            sweep([dirname(realpath(intent.path))], intent.pid, is_put_out=is_put_out)
         by_path = {path: hunks.get(path, []) for path in (*wanted, *intents)}
-        return Evidence(by_path, intents, {}, preimages, waiting)
+        return Evidence(by_path, intents, {}, preimages, waiting, late, opened.put_out)
 
     known = await anyio.to_thread.run_sync(from_store)
     now: dict[str, bytes | None] = {}
-    for path in known.hunks:
-        try:
-            now[path] = await maybe_bytes(files, path)
-        except EnvError:
-            continue
+    seen: dict[str, object] = {}
+    while unread := [path for path in known.hunks if path not in seen or seen[path] is not ledger(path)]:
+        for path in unread:
+            seen[path] = ledger(path)
+            now.pop(path, None)
+            with suppress(EnvError):
+                now[path] = await maybe_bytes(files, path)
     return replace(known, now=now)
 
 
@@ -115,6 +142,7 @@ def find(desk: ReviewDesk, stored: StoredSession, evidence: Evidence) -> Found:
     events: list[RecordedEvent] = []
     changes: list[Change] = []
     proposals: list[Proposal] = []
+    missing: dict[str, tuple[StoredHunk, ...]] = {}
     look = _Look(desk, stored, evidence)
     for path, items in evidence.hunks.items():
         if path in evidence.now:
@@ -125,6 +153,8 @@ def find(desk: ReviewDesk, stored: StoredSession, evidence: Evidence) -> Found:
             if items or told:
                 changes.append(Change(ledger, tuple(_not_as_known(ledger, items, desk.ledger(path)))))
             events += told
+            if lost_here := tuple(item for item in items if is_missing(ledger, item)):
+                missing[path] = lost_here
         elif path in evidence.intents:
             events.append(_unsettled(path, "cannot be read"))
     waits = {proposal.attribution.call_id for proposal in proposals if proposal.waiting}
@@ -132,7 +162,7 @@ def find(desk: ReviewDesk, stored: StoredSession, evidence: Evidence) -> Found:
     decided: list[Waiting] = []
     for call_id, it in evidence.waiting.items():
         (waiting if call_id in waits else decided).append(it)
-    return Found(tuple(events), tuple(changes), tuple(proposals), tuple(waiting), tuple(decided))
+    return Found(tuple(events), tuple(changes), tuple(proposals), tuple(waiting), tuple(decided), missing)
 
 
 def stand_found(proposals: Proposals, found: Found, audience: Audience) -> None:
@@ -165,8 +195,12 @@ class _Look:
         is_kept = intent is not None and any(
             item.is_beside and item.hunk.call_id == intent.call_id for item in self.evidence.hunks[path]
         )
-        if intent is None or is_kept or intent.before == fingerprint(now):
+        if intent is None or is_kept:
             return as_it_is, []
+        if intent.before == fingerprint(now):
+            return as_it_is, [
+                _may_come_late(path, self.evidence.put_out)
+            ] if path in self.evidence.late else []
         if intent.after != fingerprint(now):
             return as_it_is, [_unsettled(path, "is neither what it was before nor what it was to be")]
         before = self.evidence.preimages.get(intent.preimage)
@@ -214,7 +248,7 @@ class _Look:
         items = [item for item in self.evidence.hunks[path] if not item.is_beside]
         if live is None:
             return restore(path, [_at(item, places) for item in items], text)
-        live = user_edit(live, text).ledger
+        live = user_edited(live, text).ledger
         own = [_at(item, places) for item in items if _maybe_same(live, item.hunk) is None]
         if not own:
             return live
@@ -271,6 +305,15 @@ def _unfiled(stored: StoredSession) -> dict[str, Intent]:
 def _unsettled(path: str, what: str) -> Warning:
     return Warning(
         f"agent-ls was ended while it changed {path}, which {what}. Look at it: this change cannot be undone here.",
+        UNSETTLED,
+    )
+
+
+def _may_come_late(path: str, owner: Owner | None) -> Warning:
+    return Warning(
+        f"The former owner of this session ({owner}) was about to change {path}. That file is written in place, so the "
+        "change may still come when that process goes on, and cannot be undone here then. End that process, or look "
+        "at the file when it goes on.",
         UNSETTLED,
     )
 

@@ -106,6 +106,9 @@ class LiveSession:
             self.touched.changed(state.path)
         return states
 
+    def is_asked(self, call_id: str) -> bool:
+        return any(request.call_id == call_id for request in self.desk.pending())
+
     @property
     def is_stopped(self) -> bool:
         return self.session.is_stopped

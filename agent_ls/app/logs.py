@@ -10,6 +10,7 @@ import atexit
 import logging
 import os
 import sys
+import threading
 import time
 from io import TextIOWrapper
 from logging.handlers import QueueHandler, QueueListener, RotatingFileHandler
@@ -25,6 +26,7 @@ LogLevel: TypeAlias = Literal["error", "warning", "info", "debug"]
 LOGGER = "agent_ls"
 FILE_BYTES = 4 * 1024 * 1024
 OLD_FILES = 2
+MOMENT_S = 0.1
 _CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), 127)} | {10: "\\n", 9: "\\t"}
 
 
@@ -47,7 +49,7 @@ def start_log(level: LogLevel, known: Known, folder: Path | None = None) -> None
         handler.setLevel(logging.WARNING)
         handler.setFormatter(formatter)
     queue: SimpleQueue[logging.LogRecord] = SimpleQueue()
-    listener = QueueListener(queue, _PrivateFile(log_path(folder)))
+    listener = _Listener(queue, _PrivateFile(log_path(folder)))
     sender = QueueHandler(queue)
     sender.setFormatter(formatter)  # in the thread that logs: what waits in the queue has no key in it
     logger.addHandler(sender)
@@ -75,6 +77,31 @@ class _Plain(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         return redacted(super().format(record), self._known())
+
+
+class _Listener(QueueListener):
+    """Writes together what is said within a moment, and what went wrong at once.
+
+    Each time this thread wakes it takes the interpreter from the event loop, in the midst of a turn.
+    """
+
+    queue: SimpleQueue[logging.LogRecord]
+
+    def __init__(self, queue: SimpleQueue[logging.LogRecord], handler: logging.Handler) -> None:
+        super().__init__(queue, handler)
+        self._is_ending = threading.Event()
+
+    def dequeue(self, block: bool) -> logging.LogRecord:  # the name is of the standard library
+        is_first = self.queue.empty()
+        record = super().dequeue(block)
+        # What ends the listener is no record.
+        if is_first and getattr(record, "levelno", logging.WARNING) < logging.WARNING:
+            self._is_ending.wait(MOMENT_S)
+        return record
+
+    def stop(self) -> None:
+        self._is_ending.set()
+        super().stop()
 
 
 class _PrivateFile(RotatingFileHandler):

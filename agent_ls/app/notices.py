@@ -6,6 +6,10 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import anyio.lowlevel
 
+from agent_ls.tools.summary import one_line
+
+NAMED_PROCESSES = 5
+
 
 class Notices:
     """`record` puts a notice into the log; `waiting` are those that a log holds and the model has not been told."""
@@ -26,3 +30,13 @@ class Notices:
     def take(self) -> Sequence[str]:
         taken, self._waiting = self._waiting, []
         return taken
+
+
+def ended_notice(commands: Sequence[str]) -> str:
+    """Background processes end with the process of ours that has started them; the model may think that they run."""
+    named = "; ".join(one_line(command) for command in commands[:NAMED_PROCESSES])
+    more = f"; and {len(commands) - NAMED_PROCESSES} more" if len(commands) > NAMED_PROCESSES else ""
+    return (
+        "agent-ls was started anew, or another one has this session now. Your background processes have ended with the "
+        f"old one: {named}{more}. Start again those that are still needed; they get new ids."
+    )

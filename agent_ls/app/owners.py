@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -123,8 +123,9 @@ class Owners:
             return False
         return owner is not None and not owner.is_same(this_process())
 
-    async def read_along(self, session_id: str) -> ReadAlong:
-        """A session that another process owns, read up to what its log holds now.
+    async def read_along(self, session_id: str) -> ReadAlong | None:
+        """A session that another process owns, read up to what its log holds now; None when it came to be ours, or
+        was let go of by who followed it, while its log was read: then it is to be opened, or asked for again.
 
         It is read on while somebody is subscribed to it; nobody who is not gets it.
 
@@ -133,13 +134,21 @@ class Owners:
         """
         if session := self._read.get(session_id):
             await session.catch_up()
-            return session
-        with store_errors(session_id):
-            folder = await anyio.to_thread.run_sync(self._store.folder, session_id)
-            session = self._reader(session_id, folder)
-            await session.catch_up()
-        self._keep(session)
-        return session
+        else:
+            with store_errors(session_id):
+                folder = await anyio.to_thread.run_sync(self._store.folder, session_id)
+                if session_id in self._read or any(live.id == session_id for live in self._live()):
+                    return None
+                # Found here before it is read: who opens the session meanwhile ends this.
+                session = self._read[session_id] = self._reader(session_id, folder)
+                try:
+                    await session.catch_up()
+                except BaseException:
+                    session.end()
+                    raise
+            if self._read.get(session_id) is session:
+                self._start(session.run)
+        return session if self._read.get(session_id) is session else None
 
     # -- sessions of ours
 
@@ -216,7 +225,7 @@ class Owners:
         asked: Owner | None = None
         while True:
             try:
-                return await open_now(session_id, self._store.open)
+                return await open_now(session_id, partial(_opened, self._store.open, asked))
             except SessionBusyError:
                 owner = await self._ask(session_id, asked)
             asked = asked or owner
@@ -229,7 +238,9 @@ class Owners:
                     raise SessionBusyError(session_id)
                 if not force:
                     raise OwnerSilentError(session_id, str(asked))
-                return await open_now(session_id, partial(self._store.seize, asked=asked))
+                return await open_now(
+                    session_id, partial(_opened, partial(self._store.seize, asked=asked), asked)
+                )
             await self._clock.sleep(POLL_S)
 
     # -- inside
@@ -272,6 +283,11 @@ class Owners:
     def _tell(self, change: AccessChange) -> None:
         for listener in self._listeners:
             listener(change)
+
+
+def _opened(opener: Opener, owner: Owner | None, session_id: str) -> OpenSession:
+    """As `opener`; `owner` had it until now. Blocks."""
+    return replace(opener(session_id), taken_from=owner)
 
 
 def _wanted(held: Sequence[LiveSession]) -> dict[str, Owner | None]:

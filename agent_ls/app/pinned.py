@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os.path
 from collections.abc import Mapping, Sequence
 
 from agent_ls.loop.events import Hunk
+from agent_ls.system import below
 
 MAX_FILES = 40
 
@@ -34,4 +34,4 @@ def _place(hunk: Hunk) -> str:
 
 
 def _shown(path: str, folder: str) -> str:
-    return os.path.relpath(path, folder) if path.startswith(folder.rstrip("/") + "/") else path
+    return below(path, folder) or path

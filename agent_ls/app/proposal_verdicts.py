@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 
 TRIES = 3  # a file may change between the look and the write; then it is looked at again
 
+ASKED_FIRST = "you are asked first whether it may be changed: answer that, then keep it"
 CLOSED_SESSION = "its session is closed; open it again to decide about its changes"
 DOES_NOT_FIT = (
     "what it changes was rewritten: undo it, and the agent is told so; or put it back as it was, then keep it"
 )
+NOT_YET = "its session was just opened and what it waits for comes first: answer what is asked, or try again"
 LINKED = "it belongs to the move of a file, which is kept or undone as a whole"
 KEEPS_CHANGING = "something else keeps changing the file; try again when it is done"
 
@@ -66,9 +68,16 @@ class ProposalVerdicts:
             if audience is None:
                 task.refused = dict.fromkeys(task.wanted, CLOSED_SESSION)
                 continue
+            if asked.verdict == "keep" and (reason := await self._why_not_yet(task.call, audience)):
+                task.refused = dict.fromkeys(task.wanted, reason)
+                continue
             async with AsyncExitStack() as locks:
                 for file, _ in sorted(self._concerned(task), key=lambda it: it[0].path):
                     await locks.enter_async_context(file.deciding)
+                # It may have been closed while another verdict was carried out.
+                if self._desk.audience(task.call[0]) is not audience:
+                    task.refused = dict.fromkeys(task.wanted, CLOSED_SESSION)
+                    continue
                 try:
                     await (self._keep if asked.verdict == "keep" else self._undo)(task, audience)
                 except EnvError as error:
@@ -76,6 +85,14 @@ class ProposalVerdicts:
             if task.judged and not self._proposals.is_waiting(task.call):
                 audience.notice(orphan_notice(task.judged, audience.files.working_directory()))
         return tasks
+
+    async def _why_not_yet(self, call: Call, audience: Audience) -> str:
+        """Why nothing of this call may be made now, "" when it may."""
+        if audience.is_asked(call[1]):
+            return ASKED_FIRST
+        if await self._proposals.is_admitted(call):
+            return ""
+        return ASKED_FIRST if audience.is_asked(call[1]) else NOT_YET
 
     async def _undo(self, task: Task, audience: Audience) -> None:
         for file, proposal in self._concerned(task):

@@ -38,15 +38,22 @@ if TYPE_CHECKING:
     from agent_ls.app.hunk_news import By
     from agent_ls.app.review_desk import Audience, ReviewDesk
 
+ADMISSION_S = 5
+"""How long a verdict waits for its call to be judged after a resume: as long as a look at the disk may take."""
+
 
 @dataclass(slots=True)
 class Wait:
-    """A call that waits for a person, until each of its hunks has a verdict."""
+    """A call that waits for a person, until each of its hunks has a verdict.
+
+    `is_admitted` is set once policy has said that it may be made: after a resume that is judged anew.
+    """
 
     attribution: Attribution
     writes: Sequence[FileWrite]
     judged: list[Judged] = field(default_factory=list)
     is_over: anyio.Event = field(default_factory=anyio.Event)
+    is_admitted: anyio.Event = field(default_factory=anyio.Event)
 
 
 class Proposals:
@@ -85,6 +92,7 @@ class Proposals:
         """What stands in the files of a call that waits, when each of its hunks has a verdict."""
         call = call_of(attribution)
         wait = self._waits[call]
+        wait.is_admitted.set()
         try:
             self.end_if_decided(call)
             await wait.is_over.wait()
@@ -119,10 +127,20 @@ class Proposals:
         self._desk.begin(write.path, now)
         return sheet
 
+    async def is_admitted(self, call: Call) -> bool:
+        """Whether what a person keeps of this call may be made; waits a little while that is judged after a resume."""
+        if wait := self._waits.get(call):
+            with anyio.move_on_after(ADMISSION_S):
+                await wait.is_admitted.wait()
+            return wait.is_admitted.is_set()
+        return True
+
     def drop(self, attribution: Attribution, audience: Audience) -> None:
         """A call that waits gives up what it proposed."""
         wait = self._waits.pop(call_of(attribution))
+        wait.is_admitted.set()
         for file, proposal in list(self.of_call(call_of(attribution))):
+            proposal.is_dropped = True
             self.close(file, proposal, {hunk.id for hunk in proposal.waiting}, "gone", "agent")
         if any(judged.outcome == "kept" for judged in wait.judged):
             audience.notice(stopped_notice(wait.judged, audience.files.working_directory()))
@@ -188,6 +206,9 @@ class Proposals:
         proposal.sheets = tuple(
             part for sheet in beside for part in landed(with_lines(sheet, landing.lines), landing.ids, after)
         )
+        if proposal.is_dropped:  # while these were on their way; the others do not come back
+            rest = {hunk.id for hunk in proposal.waiting}
+            proposal.sheets = tuple(decided(sheet, rest, "gone") for sheet in proposal.sheets)
         self._tell_change(file, landing, before, after)
         self._tell_news(file, proposal, "user", landing.comment)
 

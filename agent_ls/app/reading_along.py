@@ -24,13 +24,15 @@ from agent_ls.loop.events import (
     HunkStateChanged,
     ProcessingEnd,
     QuestionAsked,
+    QueueChanged,
+    QueueItem,
     SessionEnd,
     SessionStart,
     State,
     StateChanged,
     Warning,
 )
-from agent_ls.loop.inbox import Input, Steer
+from agent_ls.loop.inbox import Steer
 from agent_ls.loop.seams import Clock
 from agent_ls.loop.subscription import Encoded, Subscription
 from agent_ls.policy.situation import Mode
@@ -89,6 +91,7 @@ class ReadAlong:
         self._fold = Fold()
         self._hunks: dict[str, dict[str, Hunk]] = {}
         self._beside: set[str] = set()
+        self._waiting: Sequence[QueueItem] = ()
         self._subscriptions: list[Subscription] = []
         self._reading = anyio.Lock()
         self._is_over = False
@@ -129,8 +132,8 @@ class ReadAlong:
         )
 
     @property
-    def queue(self) -> Sequence[Input]:
-        return self._fold.queue
+    def queue(self) -> Sequence[QueueItem]:
+        return [item for item in self._waiting if item.queued_id not in self._fold.begun]
 
     @property
     def steering(self) -> Sequence[Steer]:
@@ -250,6 +253,8 @@ class ReadAlong:
                 self.state = state
             case SessionStart() if not self._fold.turn_id:
                 self.state = "IDLE"
+            case QueueChanged(items=items):
+                self._waiting = items
             case ProcessingEnd():
                 self._fold.approvals.clear()
                 self._fold.questions.clear()

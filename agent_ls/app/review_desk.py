@@ -20,24 +20,25 @@ from agent_ls.app.change_events import action, file_change, maybe_standing, rela
 from agent_ls.app.hunk_news import By, HunkNews, Start
 from agent_ls.app.proposal_verdicts import ProposalVerdicts
 from agent_ls.app.proposals import Proposals
+from agent_ls.app.relaid_notebooks import user_edited
 from agent_ls.app.review_notices import gone_notice
 from agent_ls.app.reviewed_file import ReviewedFile, Undoing, is_text, maybe_bytes, text_of, written_as
+from agent_ls.app.saved_files import SavedFiles
 from agent_ls.app.under_way import UnderWay
 from agent_ls.app.verdicts import Asked, Selection, Verdict, Verdicts
-from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite, sha256
+from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
 from agent_ls.environments.errors import EnvError
 from agent_ls.loop.events import FileChange, Hunk, HunkStateChanged, RecordedEvent
 from agent_ls.loop.seams import Clock
+from agent_ls.notebook.align import ShownCell
 from agent_ls.review.agent_edits import agent_edit, linked
+from agent_ls.review.coming_back import come_back, is_missing
 from agent_ls.review.hunks import LedgerHunk
 from agent_ls.review.ledger import Change, FileLedger, open_ledger
+from agent_ls.review.restore import StoredHunk
 from agent_ls.review.user_edits import user_edit
 from agent_ls.review.verdicts import Decision, decided
 from agent_ls.store.journal import Standing
-from agent_ls.text import folded_endings
-
-SAVED_FILES = 1_000
-"""Of which it is remembered what an editor last saved."""
 
 H = TypeVar("H", Hunk, LedgerHunk)
 
@@ -68,6 +69,10 @@ class Audience(Protocol):
         """
         ...
 
+    def is_asked(self, call_id: str) -> bool:
+        """Whether a person is asked about this call and has not answered."""
+        ...
+
     @property
     def is_stopped(self) -> bool:
         """The user has ended the turn. Where a call is cancelled otherwise, the process ends."""
@@ -93,8 +98,9 @@ class ReviewDesk:
         self.texts_changed: Callable[[str], None] = lambda path: None
         self._writing: Counter[str] = Counter()
         self._links: dict[str, str] = {}
+        self._missing: dict[str, tuple[StoredHunk, ...]] = {}
         self._written = anyio.Event()
-        self._saved: dict[str, str] = {}
+        self.saved = SavedFiles()
         self.under_way = UnderWay()
 
     # -- what editors tell
@@ -109,19 +115,18 @@ class ReviewDesk:
 
     def document_saved(self, path: str, text: str) -> None:
         """What the disk has of the file now is the editor's own."""
-        self._saved.pop(path, None)
-        self._saved[path] = _digest(text)
-        if len(self._saved) > SAVED_FILES:
-            del self._saved[next(iter(self._saved))]
+        self.saved.note(path, text)
 
-    def was_saved_as(self, path: str, text: str | None) -> bool:
-        """Whether this is what an editor last saved there."""
-        return text is not None and self._saved.get(path) == _digest(text)
+    def notebook_saved(self, path: str, cells: Sequence[ShownCell]) -> None:
+        """The same of a notebook that the editor tells by cells."""
+        self.saved.note_cells(path, cells)
 
     def user_edit(self, path: str, text: str | None) -> None:
         """The file's text now; what changed since the last call is the user's."""
         if (file := self.files.get(path)) and file.ledger.current_text != text:
-            self.turn_page(file, user_edit(file.ledger, text), "editor")
+            self.turn_page(file, user_edited(file.ledger, text), "editor")
+            if back := come_back(file.ledger, self._missing.get(path, ())):
+                self.turn_page(file, back, "editor")
 
     def agent_edit(self, path: str, before: str | None, after: str | None, attribution: Attribution) -> None:
         """A call's change of a file; told twice for the same call, the second is known already."""
@@ -171,7 +176,7 @@ class ReviewDesk:
     def take_back(self, file: ReviewedFile, ledger: FileLedger) -> None:
         """A decision does not stand after all: another of its files could not be written. `ledger` is as before it."""
         text, known = file.ledger.current_text, {hunk.id: hunk.state for hunk in _all(file.ledger)}
-        change = user_edit(ledger, text)
+        change = user_edited(ledger, text)
         back = tuple(hunk for hunk in _all(change.ledger) if hunk.state != known.get(hunk.id))
         self.turn_page(file, with_fields(change, changed=back), "agent")
 
@@ -226,6 +231,22 @@ class ReviewDesk:
         self._news.flush(path)
         self.notify(file, [hunk for hunk in change.changed if hunk.state == "gone"], gone_notice)
 
+    def await_missing(self, missing: Mapping[str, Sequence[StoredHunk]]) -> None:
+        """Hunks of adopted ledgers, by path, that another editor may save: they are open again once a file has them."""
+        for path, items in missing.items():
+            self._missing[path] = (*self._missing.get(path, ()), *items)
+
+    def awaited(self, session_id: str) -> list[str]:
+        """The files of a live session that `await_missing` still waits for."""
+        if self.audience(session_id) is None:
+            return []
+        return [
+            path
+            for path, items in self._missing.items()
+            if (file := self.files.get(path))
+            and any(it.hunk.session_id == session_id and is_missing(file.ledger, it) for it in items)
+        ]
+
     def standings(self, session_id: str) -> list[Standing]:
         """Where the hunks of a session are, file by file, if its log does not know: a resume need not look for them."""
         found = (maybe_standing(file.ledger, session_id, _proposed(file)) for file in self.files.values())
@@ -242,6 +263,8 @@ class ReviewDesk:
     def forget(self, session_id: str) -> None:
         """Another process has the session, and its hunks: what stands in the files is as good as accepted here."""
         self._stood = {key: it for key, it in self._stood.items() if key[0] != session_id}
+        for path, items in self._missing.items():
+            self._missing[path] = tuple(it for it in items if it.hunk.session_id != session_id)
         for path, file in list(self.files.items()):
             own = frozenset(hunk.id for hunk in file.ledger.hunks if hunk.session_id == session_id)
             beside = [it for it in file.proposals if it.call[0] != session_id]
@@ -323,24 +346,33 @@ class ReviewDesk:
 
         Not while a command is waited for: what that changed is filed when it ends.
         """
+        await self.seen_on_disk(path)
+
+    async def seen_on_disk(self, path: str) -> bytes | None:
+        """`look_at_disk`, and what it read of the file; None where it read nothing."""
         await self.under_way.settle()
         if (file := self.files.get(path)) and not self.under_way.is_waited_for:
-            await self._look_at_disk(file)
+            return await self._seen_on_disk(file)
+        return None
 
     async def _look_at_disk(self, file: ReviewedFile) -> None:
+        await self._seen_on_disk(file)
+
+    async def _seen_on_disk(self, file: ReviewedFile) -> bytes | None:
         """What the disk does not have is gone, and the model is told once."""
         beside = [hunk for proposal in file.proposals for hunk in proposal.waiting]
         owners = dict.fromkeys(hunk.session_id for hunk in (*file.ledger.hunks, *beside))
         audience = next((found for owner in owners if (found := self.audience(owner))), None)
         if audience is None:
-            return
+            return None
         before = file.ledger.open_hunks
         try:
-            await self.catch_up(file, audience.files)
+            data = await self.catch_up(file, audience.files)
         except EnvError:
-            return
+            return None
         lost = [hunk for hunk in before if (now := file.ledger.find(hunk.id)) and now.state == "gone"]
         self.notify(file, lost, gone_notice)
+        return data
 
     async def catch_up(self, file: ReviewedFile, files: ExecutionEnvironment) -> bytes | None:
         """The file's content now, None when there is none; what the ledger did not know of is the user's.
@@ -427,10 +459,6 @@ class ReviewDesk:
         hunks = (*file.ledger.hunks, *file.ledger.closed)
         owners = (hunk.session_id for hunk in hunks if hunk.id in ids)
         return next((found for owner in owners if (found := self.audience(owner))), None)
-
-
-def _digest(text: str) -> str:
-    return sha256(folded_endings(text).encode("utf-8", "surrogatepass"))
 
 
 def _proposed(file: ReviewedFile) -> list[LedgerHunk]:

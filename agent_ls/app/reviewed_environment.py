@@ -101,7 +101,7 @@ class ReviewedEnvironment(ForwardingEnvironment):
                 with anyio.CancelScope(shield=True):
                     filed, before = await watched.filing.advance(before, options.attribution)
                     watched.background.resume(before)
-        return replace(result, note=" ".join(filter(None, (result.note, filed.words("the command")))))
+        return replace(result, note=" ".join(filter(None, (result.note, filed.words("by the command")))))
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
         self._journal.demand_ours()

@@ -42,13 +42,14 @@ Call: TypeAlias = tuple[str, str]
 class Proposal:
     """What a call proposes for a file: the write that it is made of, and that as hunks beside the text of this moment.
 
-    `told` is what clients know of each hunk.
+    `told` is what clients know of each hunk. `is_dropped`: its call has given it up.
     """
 
     attribution: Attribution
     write: FileWrite
     sheets: tuple[Sheet, ...]
     told: Mapping[str, tuple[str, Lines, Lines]] = field(default_factory=dict)
+    is_dropped: bool = False
 
     @property
     def call(self) -> Call:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from agent_ls.app.errors import AppError, BadChoiceError, SessionBusyError, UnknownSessionError
 from agent_ls.store.errors import (
@@ -13,6 +14,9 @@ from agent_ls.store.errors import (
     UnknownOutputError,
     UnknownTurnError,
 )
+
+if TYPE_CHECKING:
+    from agent_ls.store.sessions import OpenSession
 
 STATE_VARIABLE = "AGENT_LS_STATE_DIR"
 
@@ -37,3 +41,13 @@ def store_errors(session_id: str) -> Iterator[None]:
             f"the session cannot be kept on disk: {error.strerror or error}{where}",
             f"make that place writable, or set {STATE_VARIABLE} to another",
         ) from error
+
+
+@contextmanager
+def closed_on_failure(opened: OpenSession) -> Iterator[None]:
+    """A session that could not be made live must not stay locked."""
+    try:
+        yield
+    except BaseException:
+        opened.close()
+        raise

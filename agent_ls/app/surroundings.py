@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from agent_ls.loop.editor_events import EditNews
+from agent_ls.system import below
 
 
 class EditorEyes(Protocol):
@@ -28,7 +29,7 @@ class EditorSurroundings:
 
     def __init__(self, eyes: EditorEyes, folder: str) -> None:
         self._eyes = eyes
-        self._folder = folder.rstrip("/") + "/"
+        self._folder = folder
         self._told = ""
 
     def news(self) -> str:
@@ -42,4 +43,5 @@ class EditorSurroundings:
         return self._eyes.watch_edit(paths, self._shown)
 
     def _shown(self, path: str) -> str:
-        return os.path.normpath(path).removeprefix(self._folder)
+        path = os.path.normpath(path)
+        return below(path, self._folder) or path

@@ -7,7 +7,6 @@ of each file that is not any more as it knows it, until it reads it again.
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import anyio.to_thread
 
 from agent_ls.app.change_events import relative_name
 from agent_ls.app.review_desk import ReviewDesk
+from agent_ls.app.stamps import Documents, stamps
 from agent_ls.environments.base import ExecutionEnvironment, sha256
 from agent_ls.environments.errors import EnvError, PathNotFoundError
 
@@ -57,7 +57,7 @@ class _Touched:
 
 class TouchedFiles:
     """Of one session. `known` are the digests that the model of a resumed one knows of, by path; `record` is told of
-    each that it is told of. `version` is that of an open document, None: it is not open. `tell` posts a notice.
+    each that it is told of. `documents` are the versions of those that an editor shows. `tell` posts a notice.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class TouchedFiles:
         files: ExecutionEnvironment,
         desk: ReviewDesk,
         *,
-        version: Callable[[str], int | None],
+        documents: Documents,
         tell: Callable[[str], None],
         watch: FileWatch,
         known: Mapping[str, str],
@@ -73,7 +73,7 @@ class TouchedFiles:
     ) -> None:
         self._files = files
         self._desk = desk
-        self._version = version
+        self._documents = documents
         self._tell = tell
         self._watch = watch
         self._record = record
@@ -95,15 +95,14 @@ class TouchedFiles:
         if not paths:
             return
         self._watch.watch_files(paths[::-1])
-        stamps = await anyio.to_thread.run_sync(_stamps, paths, abandon_on_cancel=True)
+        found = await anyio.to_thread.run_sync(stamps, paths, self._documents(), abandon_on_cancel=True)
         told: list[str] = []
         for path in paths:
-            stamp = (stamps[path], self._version(path))
-            touched = self._touched.get(path)
+            stamp, touched = found[path], self._touched.get(path)
             if touched is None or touched.stamp == stamp:
                 continue
-            await self._desk.look_at_disk(path)
-            digest = await self._digest(path, stamp)
+            data = await self._desk.seen_on_disk(path)
+            digest = await self._digest(path, stamp, data)
             if self._touched.get(path) is not touched:
                 continue  # it was touched again meanwhile: looked at next time
             touched.stamp = stamp
@@ -117,7 +116,10 @@ class TouchedFiles:
         if told:
             self._tell(stale_notice(told))
 
-    async def _digest(self, path: str, stamp: object) -> str:
+    async def _digest(self, path: str, stamp: object, data: bytes | None) -> str:
+        """`data` is what was read of it already."""
+        if data is not None:
+            return sha256(data) if len(data) <= MAX_READ_BYTES else repr(stamp)
         try:
             return sha256(await self._files.read_bytes(path, MAX_READ_BYTES))
         except PathNotFoundError:
@@ -142,19 +144,6 @@ def _is_news(touched: _Touched, digest: str) -> bool:
         touched.is_told = True
         return True
     return False
-
-
-def _stamps(paths: Sequence[str]) -> dict[str, object]:
-    """Blocks."""
-    return {path: _stamp(path) for path in paths}
-
-
-def _stamp(path: str) -> object:
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
 
 
 def stale_notice(names: Sequence[str]) -> str:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -34,17 +33,20 @@ from agent_ls.app.live_session import LiveSession, SessionSummary
 from agent_ls.app.logs import set_level
 from agent_ls.app.mentions import Mentions
 from agent_ls.app.models import WALKTHROUGH, Models
+from agent_ls.app.own_task import in_own_task
 from agent_ls.app.owners import Opener, Owners
 from agent_ls.app.recording.tapes import Tapes
 from agent_ls.app.retention import NO_LOCKS, Retention
 from agent_ls.app.review_desk import ReviewDesk
 from agent_ls.app.rolling_back import RolledBack, Wanted, roll_back
 from agent_ls.app.rule_desk import RuleDesk
+from agent_ls.app.session_pages import place, place_of
 from agent_ls.app.settings import Settings, parse_settings
-from agent_ls.app.store_errors import STATE_VARIABLE, store_errors
+from agent_ls.app.store_errors import STATE_VARIABLE, closed_on_failure, store_errors
 from agent_ls.app.surroundings import EditorEyes
 from agent_ls.app.touched_files import FileWatch, NoWatch
 from agent_ls.app.trust import Trusting, WorkspaceTrust
+from agent_ls.app.unsaved_elsewhere import follow_missing
 from agent_ls.app.warm_up import warm_up
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor_host import EditorHost
@@ -234,6 +236,7 @@ class Workbench:
         profile = self.models.profile(*self.models.choose(provider, model))
         if self._group is None:
             raise NotRunningError
+        tools = await self._assembler.cli_tools(folder)
         session_id = SessionId(new_id("s"))
         header = Header(session_id, self._clock.now(), folder, profile.id, profile.model, plain(title or ""))
         with store_errors(session_id):
@@ -245,9 +248,9 @@ class Workbench:
             effort if effort is not None else settings.effort,
             mode or settings.mode,
             review or settings.review,
-            await self._assembler.cli_tools(folder),
+            tools,
         )
-        with _closed_on_failure(opened):
+        with closed_on_failure(opened):
             with store_errors(session_id):
                 standing = partial(self.trust.standing, folder)
                 await self._tapes.begin(
@@ -292,12 +295,18 @@ class Workbench:
             await self._host.save_before_command()
 
     async def _open_now(self, session_id: str, opener: Opener) -> LiveSession:
+        if self._group is None:
+            raise NotRunningError
+        # Else it would stay locked, and open to nobody, where who asked for it takes that back half way.
+        return await in_own_task(self._run_beside, partial(self._open_in_turn, session_id, opener))
+
+    async def _open_in_turn(self, session_id: str, opener: Opener) -> LiveSession:
         async with self._opening:  # two requests for one stored session must not both open it
             if live := await self._maybe_open(session_id):
                 return live
             with store_errors(session_id):
                 opened = await anyio.to_thread.run_sync(opener, session_id)
-            with _closed_on_failure(opened):
+            with closed_on_failure(opened):
                 live = await self._resume(session_id, opened)
             await self.owners.came(live)
             return live
@@ -331,13 +340,13 @@ class Workbench:
         Raises:
             BadChoiceError: a cursor that no page ended with.
         """
-        last = _place_of(cursor)
+        last = place_of(cursor)
         stored = await anyio.to_thread.run_sync(self._store.sessions, workspace_folder)
-        rest = [item for item in stored if last is None or _place(item) < last]
+        rest = [item for item in stored if last is None or place(item) < last]
         if query:
             rest = [item for item in rest if query.casefold() in self._title(item).casefold()]
         page = rest[: max(limit, 1)]
-        more = "/".join(_place(page[-1])) if len(rest) > len(page) else None
+        more = "/".join(place(page[-1])) if len(rest) > len(page) else None
         owners = await anyio.to_thread.run_sync(lambda: [owner_of(lock_path(it.folder)) for it in page])
         return [self._summary(it, owner) for it, owner in zip(page, owners, strict=True)], more
 
@@ -349,11 +358,11 @@ class Workbench:
             raise UnknownSessionError(session_id)
         for problem in stored.problems:
             log.warning("session %s: %s", session_id, problem)
-        settings = self.settings
         files = self._assembler.files(self._assembler.local(stored.header.workspace_folder))
-        evidence = await gather(opened, stored, files)
         tools = await self._assembler.cli_tools(stored.header.workspace_folder)
-        # No await from here on: nobody changes a ledger, or says a word to the session, before it is whole.
+        evidence = await gather(opened, stored, files, self.review.ledger)
+        # No await from here on: nobody changes a ledger or a setting, or says a word, before the session is whole.
+        settings = self.settings
         found = find(self.review, stored, evidence)
         known = stored.fold.config
         chosen = (
@@ -386,6 +395,10 @@ class Workbench:
             live.touched.changed(change.ledger.path)
             self.review.adopt(change)
         stand_found(self.review.proposals, found, live)
+        for path in found.paths:  # the user may have typed since they were read
+            if self._host and (document := self._host.open_document(path)):
+                self.review.user_edit(path, document.text)
+        follow_missing(found.missing, opened.taken_from, live, self.review, self._run_beside, self._clock)
         return live
 
     def _maybe_audience(self, session_id: str) -> LiveSession | None:
@@ -515,7 +528,11 @@ class Workbench:
         Raises:
             UnknownSessionError.
         """
-        if live := self._live.get(session_id):
+        live = self._live.get(session_id)
+        if live is None:
+            async with self._opening:  # it may be about to be opened
+                live = self._live.get(session_id)
+        if live:
             live.session.abort()
             await live.ended.wait()
             return
@@ -529,23 +546,29 @@ class Workbench:
             SessionHasHunksError: changes of its own wait, and no `force`.
             UnknownSessionError, SessionBusyError, AppError.
         """
-        if session_id in self._live:
-            waiting = sum(map(len, self.review.open_hunks(session_id=session_id).values()))
-        else:
-            waiting = await self.archive.open_hunks(session_id)
+        is_live = session_id in self._live
+        waiting = self._waiting(session_id) if is_live else await self.archive.open_hunks(session_id)
         if waiting and not force:
             raise SessionHasHunksError(session_id, waiting)
-        if (
-            waiting
-        ):  # accepted as they are: nobody could decide about them any more. What is not made stays so
+        if waiting:
+            # Accepted as they are: nobody could decide about them any more. What is not made stays so.
             await self.open_session(session_id)
             found = self.review.open_hunks(session_id=session_id).values()
             made = [hunk.id for hunks in found for hunk in hunks if hunk.state in ("pending", "edited")]
             await self.review.review(verdict="keep", hunk_ids=made)
         await self.close_session(session_id)
         async with self._opening:
+            if live := self._live.get(session_id):  # opened again in between
+                live.session.abort()
+                await live.ended.wait()
+            if (late := self._waiting(session_id)) and not force:  # its turn has ended with a change
+                raise SessionHasHunksError(session_id, late)
             with store_errors(session_id):
                 await anyio.to_thread.run_sync(self._store.delete, session_id)
+            self.review.forget(session_id)
+
+    def _waiting(self, session_id: str) -> int:
+        return sum(map(len, self.review.open_hunks(session_id=session_id).values()))
 
     async def _pause(self) -> None:
         await self._clock.sleep(self.settings.walkthrough_pause_ms / 1000)
@@ -564,34 +587,10 @@ async def _warn(live: LiveSession, words: str, code: str = "not_recorded") -> No
     live.emit(Warning(words, code))
 
 
-@contextmanager
-def _closed_on_failure(opened: OpenSession) -> Iterator[None]:
-    """A session that could not be made live must not stay locked."""
-    try:
-        yield
-    except BaseException:
-        opened.close()
-        raise
-
-
 def _of_profile(settings: Settings) -> tuple[object, ...]:
     """What decides about the tools of a model, and how it is spoken to."""
     names = (settings.native_tool_names, settings.think_tool, settings.submit_tool)
     return (*names, settings.web_fetch, settings.web_search, settings.providers)
-
-
-def _place(stored: StoredSummary) -> tuple[str, str]:
-    """Where a session stands in the list: by time, then by id."""
-    return stored.updated, stored.header.session_id
-
-
-def _place_of(cursor: str | None) -> tuple[str, str] | None:
-    if cursor is None:
-        return None
-    updated, slash, session_id = cursor.partition("/")
-    if not slash:
-        raise BadChoiceError(f"no list of sessions goes on at {cursor!r}", "ask without a cursor")
-    return updated, session_id
 
 
 def _mode(value: object, default: Mode) -> Mode:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Protocol, cast
 
 from agent_ls._version import __version__
+from agent_ls.system import speak_plainly
 
 
 class Command(Protocol):
@@ -38,6 +39,10 @@ COMMANDS = (
 )
 
 
+_OWN_OUTPUT = ("serve", "exec")
+"""Their output is read by programs, or is of the kind that an option says."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="agent-ls", description="A coding agent that lives in the editor's own protocol."
@@ -51,6 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Only the command that was asked for is imported: starting the server must not load the others.
         if name == wanted:
             _module(name).add_arguments(sub)
+    if wanted not in _OWN_OUTPUT:
+        speak_plainly()
     options = parser.parse_args(arguments)
     return _module(options.command).run(options)
 

@@ -55,9 +55,7 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from agent_ls.app.errors import AppError
     from agent_ls.app.kept_sessions import KeptSessions
-    from agent_ls.headless.exec import speak_plainly
 
-    speak_plainly()
     try:
         return _ACTIONS[options.action or "list"](KeptSessions(), options)
     except AppError as error:

@@ -16,6 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
+from agent_ls.recent import Recent
+
 READ_LIMIT_BYTES = 50 * 1024 * 1024
 """Default limit of one read: larger files are refused, not cut."""
 
@@ -25,8 +27,18 @@ OutputSink: TypeAlias = Callable[[Stream, str], None]
 
 
 def sha256(data: bytes) -> str:
-    """The hex digest that identifies a file's content everywhere in agent-ls."""
+    """The hex digest that identifies a file's content everywhere in agent-ls.
+
+    One edit asks for that of the same content many times, in several threads and of copies that were read anew.
+    """
+    return _digest(data)
+
+
+def _hashed(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+_digest = Recent(_hashed, least=16 * 1024, most=8 * 1024 * 1024)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +144,17 @@ class Attribution:
 
 @dataclass(frozen=True, slots=True)
 class ProcessInfo:
-    """A background process. `exit_code` None: still running. `started_ms` is Unix time."""
+    """A background process. `exit_code` None: still running. `started_ms` is Unix time.
+
+    `is_waiting`: seen to wait for input; of one with pipes that is not known.
+    """
 
     id: str
     command: str
     pid: int
     exit_code: int | None
     started_ms: int
+    is_waiting: bool = False
 
 
 class CommandTerminal(Protocol):
@@ -259,7 +275,8 @@ class ExecutionEnvironment(Protocol):
         `timeout_ms` has no meaning here.
 
         Raises:
-            PathNotFoundError, NotAFolderError, ProcessStartError, UnsupportedError.
+            PathNotFoundError, NotAFolderError, ProcessStartError, UnsupportedError. ProcessLimitError: as many as may
+            run at once do.
         """
         ...
 

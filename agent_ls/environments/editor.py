@@ -20,7 +20,6 @@ import anyio.to_thread
 
 from agent_ls.environments import search
 from agent_ls.environments.base import (
-    READ_LIMIT_BYTES,
     Attribution,
     CommandOptions,
     ExecResult,
@@ -39,12 +38,11 @@ from agent_ls.environments.errors import (
     CommitError,
     EditRefusedError,
     EnvError,
-    FileTooLargeError,
     InvalidPatternError,
     PathNotFoundError,
     StaleFileError,
 )
-from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
+from agent_ls.environments.wrappers.fronting import FrontingEnvironment
 from agent_ls.patch.lines import line_hunks
 from agent_ls.patch.rebase import Merged, rebase
 from agent_ls.text import BOM, decode, split_lines
@@ -75,24 +73,19 @@ class _Plan:
     rest: Mapping[int, FileWrite]
 
 
-class EditorEnvironment(ForwardingEnvironment):
+class EditorEnvironment(FrontingEnvironment):
     def __init__(self, inner: ExecutionEnvironment, host: EditorHost) -> None:
         super().__init__(inner)
         self._host = host
 
     # --- reading
 
-    async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
-        document = self._document(path)
-        if document is None:
-            return await self.inner.read_bytes(path, max_bytes)
-        data = _encoded(document.text)
-        if len(data) > max_bytes:
-            raise FileTooLargeError(path, len(data), max_bytes)
-        return data
+    def is_in_front(self, path: str) -> bool:
+        return self._document(path) is not None
 
-    async def file_exists(self, path: str) -> bool:
-        return self._document(path) is not None or await self.inner.file_exists(path)
+    async def in_front(self, path: str) -> bytes | None:
+        document = self._document(path)
+        return _encoded(document.text) if document else None
 
     # --- writing
 

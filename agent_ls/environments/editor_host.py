@@ -54,10 +54,6 @@ class NotebookHost(Protocol):
         """The notebook at this absolute path as its editor has it, None when none tells that it has it open."""
         ...
 
-    def open_notebooks(self) -> Sequence[str]:
-        """The paths of all of them."""
-        ...
-
     async def change_cells(self, notebook: OpenNotebook, wanted: Sequence[Wanted]) -> OpenNotebook:
         """Has the editor change the notebook, and returns what it then told. Origins are places in its cells.
 

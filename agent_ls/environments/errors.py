@@ -12,6 +12,7 @@ EnvError
     EditRefusedError          the editor would not take the edit
     InvalidPatternError       a search pattern that does not parse
     ProcessStartError         the command could not be started
+    ProcessLimitError         as many background processes as may run at once do
     InputRefusedError         a process that takes no input
     UnsupportedError          this environment cannot do that
     CommitError               a commit failed half way; tells what could not be put back
@@ -20,6 +21,10 @@ EnvError
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+
+SHORT_CHARS = 60
 
 
 class EnvError(Exception):
@@ -110,6 +115,19 @@ class ProcessStartError(EnvError):
     kind = "process_start"
 
 
+class ProcessLimitError(EnvError):
+    """`running` are those that run: id and command."""
+
+    kind = "process_limit"
+
+    def __init__(self, limit: int, running: Sequence[tuple[str, str]]) -> None:
+        known = "; ".join(f"{process_id}: {_short(command)}" for process_id, command in running)
+        super().__init__(
+            f"{limit} background processes run, and no more may at once. End one that is no longer needed, or wait "
+            f"until one has ended, and start it then. They are {known}."
+        )
+
+
 class InputRefusedError(EnvError):
     kind = "input_refused"
 
@@ -141,3 +159,8 @@ class NoAnswerError(EnvError):
     """Of an editor: it cannot tell, did not in time, or told what makes no sense."""
 
     kind = "no_answer"
+
+
+def _short(command: str) -> str:
+    line = " ".join(command.split())
+    return line if len(line) <= SHORT_CHARS else f"{line[: SHORT_CHARS - 1]}…"

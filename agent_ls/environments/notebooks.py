@@ -8,52 +8,41 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Sequence
-from dataclasses import replace
 
 import anyio
 
 from agent_ls.environments.base import (
-    READ_LIMIT_BYTES,
     Attribution,
-    CommandOptions,
-    ExecResult,
     ExecutionEnvironment,
     FileState,
     FileWrite,
-    OutputSink,
 )
 from agent_ls.environments.editor_host import NotebookHost, OpenNotebook
 from agent_ls.environments.errors import (
     CommitError,
     EditRefusedError,
     EnvError,
-    FileTooLargeError,
     PathNotFoundError,
     StaleFileError,
 )
-from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
+from agent_ls.environments.wrappers.fronting import FrontingEnvironment
 from agent_ls.notebook.align import ShownCell, aligned, shown_cells
 from agent_ls.notebook.assemble import NEW_NOTEBOOK, assemble
 from agent_ls.notebook.cells import NotebookError, is_notebook, parse_notebook
 from agent_ls.text import DecodedText, decode, encode
 
 
-class NotebookEnvironment(ForwardingEnvironment):
+class NotebookEnvironment(FrontingEnvironment):
     def __init__(self, inner: ExecutionEnvironment, host: NotebookHost) -> None:
         super().__init__(inner)
         self._host = host
 
-    async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
-        notebook = self._open(path)
-        if notebook is None:
-            return await self.inner.read_bytes(path, max_bytes)
-        data = await self._as_shown(notebook)
-        if len(data) > max_bytes:
-            raise FileTooLargeError(path, len(data), max_bytes)
-        return data
+    def is_in_front(self, path: str) -> bool:
+        return self._open(path) is not None
 
-    async def file_exists(self, path: str) -> bool:
-        return self._open(path) is not None or await self.inner.file_exists(path)
+    async def in_front(self, path: str) -> bytes | None:
+        notebook = self._open(path)
+        return await self._as_shown(notebook) if notebook else None
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         opened = {at: notebook for at, write in enumerate(writes) if (notebook := self._open(write.path))}
@@ -65,25 +54,6 @@ class NotebookEnvironment(ForwardingEnvironment):
         with anyio.CancelScope(shield=True):
             states = await self._carried_out(writes, opened, attribution)
         return states
-
-    async def exec_command(
-        self, command: str, options: CommandOptions, on_output: OutputSink | None = None
-    ) -> ExecResult:
-        unsaved = [path for path in self._host.open_notebooks() if await self._is_unsaved(path)]
-        result = await self.inner.exec_command(command, options, on_output)
-        if not unsaved:
-            return result
-        note = f"Not saved in the editor, so commands see the older notebook on disk: {', '.join(unsaved)}."
-        return replace(result, note=" ".join(filter(None, (result.note, note))))
-
-    async def _is_unsaved(self, path: str) -> bool:
-        notebook = self._open(path)
-        if notebook is None or notebook.problem:
-            return False
-        try:
-            return await self._as_shown(notebook) != await self.inner.read_bytes(path)
-        except EnvError:
-            return True
 
     async def _carried_out(
         self, writes: Sequence[FileWrite], opened: dict[int, OpenNotebook], attribution: Attribution

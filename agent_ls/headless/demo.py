@@ -15,7 +15,7 @@ import anyio
 from agent_ls.app.live_session import LiveSession
 from agent_ls.app.settings import Settings
 from agent_ls.app.workbench import Workbench
-from agent_ls.headless.exec import Outcome, speak_plainly
+from agent_ls.headless.exec import Outcome
 from agent_ls.headless.style import COLOURED, PLAIN
 from agent_ls.headless.transcript import Transcript
 from agent_ls.llm.credentials import Credentials
@@ -77,5 +77,4 @@ async def play(
 
 
 def main(folder: Path, state: Path) -> int:
-    speak_plainly()
     return anyio.run(play, folder, state, sys.stdout)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
@@ -37,6 +35,7 @@ from agent_ls.loop.events import (
 from agent_ls.loop.ids import new_id
 from agent_ls.loop.redaction import Known, none_known, without_known
 from agent_ls.loop.subscription import Encoded
+from agent_ls.system import on_ending_signals, speak_plainly
 
 DONE, FAILED, USAGE, REFUSED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -258,25 +257,21 @@ def _whole_question(request: ApprovalRequested, text: str) -> str:
 
 async def _stop_on_signal(live: LiveSession, outcome: Outcome, everything: anyio.CancelScope) -> None:
     """The first Ctrl-C ends the turn and what it started; one more, or one without a turn, ends the command."""
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        async for _ in signals:
-            if outcome.interrupted or not live.session.is_busy:
-                everything.cancel()
-            outcome.interrupted = True
-            live.session.interrupt()
+
+    def stop() -> None:
+        if outcome.interrupted or not live.session.is_busy:
+            everything.cancel()
+        outcome.interrupted = True
+        live.session.interrupt()
+
+    with on_ending_signals(stop):
+        await anyio.sleep_forever()
 
 
 def _let_go(out: TextIO) -> None:
     """So that the interpreter's last flush does not complain either."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
-
-
-def speak_plainly(as_json: bool = False) -> None:
-    """A character that the terminal's encoding lacks, or half of one in a file, must not end the command."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(encoding="utf-8" if as_json else None, errors="replace")
 
 
 def main(options: ExecOptions) -> int:

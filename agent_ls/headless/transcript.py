@@ -51,6 +51,7 @@ from agent_ls.loop.events import (
     UserInput,
     Warning,
 )
+from agent_ls.text import exact
 
 OUTPUT_LINES = 24  # of a command: enough to see what failed; the session has all of it
 DIFF_LINES = 80  # of a change that nobody is asked about
@@ -298,14 +299,14 @@ class Transcript:
                 for file in files:
                     self._shown_diffs.add((request.call_id, file["diff"]))
                     if len(files) > 1:
-                        yield f"{self._style.bold}{file['action']} {plain(self._name(file['path']))}{self._style.end}"
+                        yield f"{self._style.bold}{file['action']} {exact(self._name(file['path']))}{self._style.end}"
                     if file["diff"]:
-                        yield from painted_diff(file["diff"], self._style)
+                        yield from painted_diff(exact(file["diff"].replace("\r\n", "\n")), self._style)
             case "CommandEffect":
                 yield from self._command(effect, request.summary)
             case "CallEffect":
-                yield from (f"$ {line}" for line in plain(effect["text"]).split("\n"))
-                yield from (f"with {plain(name)}={plain(value)}" for name, value in effect["envVars"])
+                yield from (f"$ {line}" for line in exact(effect["text"]).split("\n"))
+                yield from (f"with {exact(name)}={exact(value)}" for name, value in effect["envVars"])
             case _:
                 pass
 
@@ -313,14 +314,14 @@ class Transcript:
         """What the line of the call does not say already."""
         command: str = effect["command"]
         if process := effect.get("inputOf"):
-            yield from (f"> {line}" for line in plain(command).removesuffix("\n").split("\n"))
-            yield f"as input for the background process {plain(process)}"
+            yield from (f"> {line}" for line in exact(command).removesuffix("\n").split("\n"))
+            yield f"as input for the background process {exact(process)}"
             return
-        if command != summary:
-            yield from (f"$ {line}" for line in plain(command).split("\n"))
+        if command != summary or exact(command) != command:
+            yield from (f"$ {line}" for line in exact(command).split("\n"))
         if effect["workingDir"] != self._folder:
-            yield f"in {plain(self._name(effect['workingDir']))}"
-        yield from (f"with {plain(name)}={plain(value)}" for name, value in effect["envVars"])
+            yield f"in {exact(self._name(effect['workingDir']))}"
+        yield from (f"with {exact(name)}={exact(value)}" for name, value in effect["envVars"])
         if effect["background"]:
             yield "in the background, until it is ended"
 

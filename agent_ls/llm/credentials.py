@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 
@@ -45,6 +46,7 @@ VARIABLES: Mapping[str, Variables] = {
 """In the order in which a provider becomes the default (C section 2.2)."""
 
 
+_LIKE_A_KEY = re.compile(r"([A-Z]+?)_?(?:API|AUTH|SECRET)?_?(?:KEY|TOKEN)")
 KEYLESS: tuple[str, ...] = tuple(name for name, row in VARIABLES.items() if not row.needs_key)
 
 
@@ -52,6 +54,17 @@ def key_variable(provider: str) -> str:
     """The variable to set for `provider`, "" when it has none."""
     variables = VARIABLES.get(provider)
     return variables.keys[0] if variables else ""
+
+
+def misnamed(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Variables that look as if they were meant to hold a key, each with the one that would be read."""
+    aliases = {**{name: name for name in VARIABLES}, "claude": "anthropic", "google": "gemini"}
+    known = {key for row in VARIABLES.values() for key in row.keys}
+    for name in names:
+        found = _LIKE_A_KEY.fullmatch(name.upper())
+        provider = aliases.get(found[1].lower()) if found and name not in known else None
+        if provider and (variable := key_variable(provider)):
+            yield name, variable
 
 
 class Credentials:

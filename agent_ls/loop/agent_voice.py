@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from agent_ls.llm.messages import ToolResultPart
+from agent_ls.llm.messages import ImagePart, ToolResultPart
 from agent_ls.loop.approval import ApprovalQuestion, Approver, Decision
 from agent_ls.loop.emission import DeltaKind, EventHub
 from agent_ls.loop.events import ApprovalRequested, Envelope, RecordedEvent
@@ -78,6 +78,9 @@ class AgentRecorder:
         return self._recorder.output(call_id, text)
 
     def result(self, call_id: str, result: ToolResultPart) -> None:
+        return None
+
+    def images(self, message_id: str, images: Sequence[ImagePart]) -> None:
         return None
 
     def shown(self, path: str, digest: str) -> None:

@@ -38,9 +38,9 @@ from agent_ls.loop.restored import EndedCall, SuspendedCall
 from agent_ls.loop.seams import Clock, Recorder, Reviews, Surroundings
 from agent_ls.loop.summaries import INPUT_CHARS, call_summary, one_line, output_summary
 from agent_ls.loop.terminals import Terminals
-from agent_ls.loop.truncation import truncate_tool_output
+from agent_ls.loop.truncation import printed, truncate_tool_output
 from agent_ls.profiles.base import ProviderProfile
-from agent_ls.text import as_printed
+from agent_ls.text import back_on_screen
 from agent_ls.tools.base import (
     Arguments,
     Prepared,
@@ -358,7 +358,7 @@ class Dispatcher:
         is_read = parsed.tool is None or parsed.tool.category == "read"
         words = INTERRUPTED if is_read else INTERRUPTED_EFFECT
         so_far = self._hub.text_of(output_part(call.event_id))
-        return _error(f"{so_far}\n\n{words}" if so_far else words, "interrupted")
+        return _error(f"{back_on_screen(so_far)}\n\n{words}" if so_far else words, "interrupted")
 
     def _end(
         self, call: Call, output: ToolOutput, tool: Tool[Any] | None, config: SessionConfig, started_ms: int
@@ -370,8 +370,7 @@ class Dispatcher:
         shown, ref = self._for_event(call.event_id, output.text)
         # What a terminal colours or writes over is noise to a model; the event keeps it (PROTOCOL, Terminal).
         is_printed = output.exit_code is not None or (tool and tool.category == "admin")
-        # Taken out again: what stood between the pieces of a key may be gone now.
-        text = redacted(as_printed(output.text), known) if is_printed else output.text
+        text = printed(output.text, known) if is_printed else output.text
         content = truncate_tool_output(text, tool.kind if tool else name, config)
         result = ToolResultPart(call.part.id, name, content, output.is_error, output.images)
         if not call.is_alone and (content != shown or output.images):

@@ -4,8 +4,7 @@ Recorded events get a sequence number without holes and are written to the log b
 are never recorded: they name a part and the offset (code points) at which they go on. No position, uri or LSP
 type is in an event: paths are absolute, lines count from 0. Times are ISO 8601 with milliseconds, UTC.
 
-A part is a text, a reasoning, the arguments or the output of a call. Its id is `partId`; arguments of call C
-have part `C:args`, its output part `C:out`.
+A part is a text, a reasoning, or of call C the arguments (`C:args`) or the output (`C:out`); its id is `partId`.
 """
 
 from __future__ import annotations
@@ -158,6 +157,7 @@ class QueueItem:
     queued_id: str
     text: str
     client_key: str = ""
+    images: int = 0  # how many pictures go with it
 
 
 @dataclass(frozen=True, slots=True)

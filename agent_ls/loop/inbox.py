@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -21,6 +21,10 @@ class Input:
     client_key: str = ""
     queued_id: str = ""
 
+    def told(self) -> QueueItem:
+        """As events tell of it while it waits."""
+        return QueueItem(self.queued_id, self.text, self.client_key, len(self.images))
+
 
 @dataclass(frozen=True, slots=True)
 class Steer:
@@ -32,11 +36,15 @@ class Steer:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Other words for a message that waits; it keeps its place, its id and its key."""
+    """Other words for a message that waits; it keeps its place, its id and its key.
+
+    `keeps_images`: those that it has stay, before `images`; else `images` are all that it has.
+    """
 
     queued_id: str
     text: str
     images: tuple[ImagePart, ...] = ()
+    keeps_images: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +74,16 @@ class Inbox:
     """First in, first out, both.
 
     `held`: the queue waits for the user (after a stop, an error, a resume: nothing starts again by itself).
+    `keep_images` is told of the pictures of a message before an event tells of the message: that has its text only.
     """
 
-    def __init__(self, steers: Iterable[Steer] = (), queue: Iterable[Input] = ()) -> None:
+    def __init__(
+        self,
+        steers: Iterable[Steer] = (),
+        queue: Iterable[Input] = (),
+        keep_images: Callable[[str, tuple[ImagePart, ...]], None] = lambda message_id, images: None,
+    ) -> None:
+        self._keep_images = keep_images
         self._steers = deque(steers)
         self._queue = deque(queue)
         self._urgent = 0
@@ -87,6 +102,8 @@ class Inbox:
         return bool(self._queue) and not self.held
 
     def add_steer(self, steer: Steer) -> None:
+        if steer.images:
+            self._keep_images(steer.id, steer.images)
         self._steers.append(steer)
 
     def remove_steer(self, steer_id: str) -> bool:
@@ -101,13 +118,17 @@ class Inbox:
 
     def add(self, item: Input) -> None:
         """Queues a follow-up; the queue moves again."""
-        self._queue.append(item)
-        self.held = False
+        self._insert(len(self._queue), item)
 
     def add_next(self, item: Input) -> None:
         """Queues what the user sent after he stopped a turn: before what waited already."""
-        self._queue.insert(self._urgent, item)
+        self._insert(self._urgent, item)
         self._urgent += 1
+
+    def _insert(self, place: int, item: Input) -> None:
+        if item.images:
+            self._keep_images(item.queued_id, item.images)
+        self._queue.insert(place, item)
         self.held = False
 
     def change(self, change: QueueChange) -> bool:
@@ -119,7 +140,10 @@ class Inbox:
         item = self._queue[places[change.queued_id]]
         match change:
             case Edit(text=text, images=images):
-                self._queue[places[change.queued_id]] = replace(item, text=text, images=images)
+                shown = (*item.images, *images) if change.keeps_images else images
+                if shown != item.images:
+                    self._keep_images(item.queued_id, shown)
+                self._queue[places[change.queued_id]] = replace(item, text=text, images=shown)
                 return True
             case Remove():
                 self._queue.remove(item)
@@ -152,6 +176,4 @@ class Inbox:
         return self._queue.popleft()
 
     def changed(self) -> QueueChanged:
-        return QueueChanged(
-            tuple(QueueItem(item.queued_id, item.text, item.client_key) for item in self._queue)
-        )
+        return QueueChanged(tuple(item.told() for item in self._queue))

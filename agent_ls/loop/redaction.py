@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection
+from functools import lru_cache
 
 MIN_KNOWN_CHARS = 8  # a shorter "key" is a local server's dummy, and part of innocent words
 MAX_HELD_CHARS = 16 * 1024
@@ -87,10 +88,14 @@ def without(line: bytes, known: Collection[str]) -> bytes:
     """JSON that is about to be written, without the `known` values: the last step, should one have come so far."""
     for value in sorted(known, key=len, reverse=True):
         if len(value) >= MIN_KNOWN_CHARS:
-            line = line.replace(
-                json.dumps(value, ensure_ascii=False)[1:-1].encode("utf-8", "replace"), MARK.encode()
-            )
+            line = line.replace(_in_json(value), MARK.encode())
     return line
+
+
+@lru_cache(maxsize=64)
+def _in_json(value: str) -> bytes:
+    """The same few for every line that is written."""
+    return json.dumps(value, ensure_ascii=False)[1:-1].encode("utf-8", "replace")
 
 
 class StreamRedaction:

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Protocol
 
 from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState
-from agent_ls.llm.messages import ToolResultPart
+from agent_ls.llm.messages import ImagePart, ToolResultPart
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent
 from agent_ls.loop.approval import ApprovalQuestion, Denied
@@ -60,6 +60,10 @@ class Recorder(Protocol):
 
         The other calls of its round have not ended: the turn that holds all results comes when they have.
         """
+        ...
+
+    def images(self, message_id: str, images: Sequence[ImagePart]) -> None:
+        """The pictures of a message that waits, before the event that tells of it: the event holds its text only."""
         ...
 
     def shown(self, path: str, digest: str) -> None:

@@ -249,7 +249,7 @@ class Session:
             self._wake.set()
         elif when_busy == "refuse":
             raise SessionBusyError(self.id)
-        elif when_busy == "steer" and not self._stop and not self._is_compacting:
+        elif when_busy == "steer" and self.is_busy and not (self._stop or self._is_compacting):
             answer = Submitted(steer_id=self._queue_steer(item))
         else:
             answer = Submitted(queued_id=self._queue_input(item))
@@ -458,7 +458,7 @@ class Session:
                 await self._ports.recorder.sync()
 
     async def _live(self, group: TaskGroup) -> None:
-        while self._has_input or not self._is_closing:
+        while self._has_input or self._is_held or not self._is_closing:
             if self._has_input or self._maybe_begin_next() or self._maybe_begin_compaction():
                 await self._work()
                 group.start_soon(self._ports.recorder.sync)
@@ -478,7 +478,7 @@ class Session:
     async def _work_off(self) -> EndReason:
         while True:
             reason, may_go_on = await self._one_input()
-            if not may_go_on:
+            if not may_go_on and not self._stop:  # else the user has said what of the queue goes on
                 self._inbox.hold()
             if not self._maybe_begin_next():
                 return reason

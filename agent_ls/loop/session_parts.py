@@ -44,7 +44,7 @@ def assemble(
 ) -> Parts:
     """`config` gives what holds now; `profile_for` the profile of a subagent with a model of its own."""
     hub = EventHub(session_id, ports.recorder, ports.clock, known.last_seq, ports.secrets)
-    inbox = Inbox(known.steers, known.queue)
+    inbox = Inbox(known.steers, known.queue, ports.recorder.images)
     spending = Spending(known.usage, known.cost_usd)
     shared = Shared(
         CallIds(known.call_ids),

@@ -22,6 +22,7 @@ from agent_ls.loop.errors import NoInputError, UnknownTerminalError
 from agent_ls.loop.events import TerminalExit, TerminalOpen, TerminalWaiting
 from agent_ls.loop.redaction import Known, none_known, redacted
 from agent_ls.loop.seams import Clock
+from agent_ls.text import back_on_screen
 from agent_ls.tools.base import ToolOutput
 
 STOPPED = "The user stopped this command. It may have had part of its effect: look before you rely on it."
@@ -221,7 +222,7 @@ class Terminals:
 
     def _stopped(self, command: _Command) -> ToolOutput:
         so_far = self._hub.text_of(output_part(command.call_id))
-        text = f"{so_far}\n\n{STOPPED}" if so_far else STOPPED
+        text = f"{back_on_screen(so_far)}\n\n{STOPPED}" if so_far else STOPPED
         return ToolOutput(text, is_error=True, error_kind="stopped", summary="stopped by the user")
 
 

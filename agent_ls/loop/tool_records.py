@@ -64,6 +64,7 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         "shell_exit": Remedy("ExecutionError", "Look at the output, mend the cause, and run it again."),
         "shell_timeout": Remedy("TimeoutError", "Retry with a longer timeout_ms, or in the background."),
         "process_start": Remedy("ExecutionError", "Correct the command, or use another program."),
+        "process_limit": Remedy("QuotaError", "End a background process, or wait until one has ended."),
         "input_refused": Remedy("ResourceError", "Look whether the process runs; start it again if needed."),
         "permission_denied": _OTHERWISE,
         "access_denied": _OTHERWISE,

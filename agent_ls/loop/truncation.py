@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal, TypeAlias
 
 from agent_ls.loop.config import SessionConfig
+from agent_ls.loop.redaction import redacted
+from agent_ls.text import as_printed
 
 Mode: TypeAlias = Literal["head_tail", "tail", "head"]
 
@@ -23,7 +26,27 @@ CHARACTER_LIMITS: dict[str, tuple[int, Mode]] = {
     "spawn_agent": (20_000, "head_tail"),
 }
 
+PRINTED_CHARS = 512 * 1024
+
 LINE_LIMITS: dict[str, int] = {"shell": 256, "grep": 200, "glob": 500}
+
+
+def printed(output: str, known: Collection[str]) -> str:
+    """What a terminal would be left showing of a command's output; `known` keys are taken out.
+
+    Of a very long one only both ends: they are more than a model gets, and the middle would hold up all else.
+    """
+    if len(output) <= 2 * PRINTED_CHARS:
+        return _printed(output, known)
+    head = output.rfind("\n", 0, PRINTED_CHARS) + 1 or PRINTED_CHARS
+    tail = output.find("\n", len(output) - PRINTED_CHARS) + 1 or len(output) - PRINTED_CHARS
+    left_out = f"\n[... {tail - head} characters ...]\n"
+    return _printed(output[:head], known) + left_out + _printed(output[tail:], known)
+
+
+def _printed(output: str, known: Collection[str]) -> str:
+    # Taken out again: what stood between the pieces of a key may be gone now.
+    return redacted(as_printed(output), known)
 
 
 def truncate_tool_output(output: str, tool: str, config: SessionConfig) -> str:

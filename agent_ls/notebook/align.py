@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -21,6 +22,11 @@ class ShownCell:
 
 def shown_cells(notebook: Notebook) -> list[ShownCell]:
     return [ShownCell(cell.kind, cell.source, cell.id) for cell in notebook.cells]
+
+
+def as_text(cells: Sequence[ShownCell]) -> str:
+    """Of which two are the same when the cells are, whatever the file spells them like, and where lines end."""
+    return json.dumps([(cell.kind, cell.source.replace("\r\n", "\n")) for cell in cells])
 
 
 def aligned(old: Sequence[ShownCell], new: Sequence[ShownCell]) -> list[Wanted]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -20,13 +20,14 @@ _OF_CODE_ONLY = ("execution_count", "outputs")
 class Wanted:
     """A cell as it is to be. `origin` is the place (from 0) of the cell that it is made of, None for a new one.
 
-    `id` is that of a new one, "" to have one made.
+    `id` is that of a new one, "" to have one made; `data` is the whole of one that is known from elsewhere.
     """
 
     kind: Kind
     source: str
     origin: int | None = None
     id: str = ""
+    data: Mapping[str, Any] | None = None
 
 
 def wanted_of(notebook: Notebook) -> list[Wanted]:
@@ -86,7 +87,7 @@ class _Style:
 
 def _cell_text(notebook: Notebook, style: _Style, wanted: Wanted, at: int) -> str:
     if wanted.origin is None:
-        return style.dump(_new_cell(notebook, wanted, at), 2)
+        return style.dump(wanted.data or _new_cell(notebook, wanted, at), 2)
     cell = notebook.cells[wanted.origin]
     start, end = cell.place.start, cell.place.end
     if wanted.kind != cell.kind:

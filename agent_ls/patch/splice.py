@@ -9,7 +9,10 @@ from dataclasses import dataclass
 
 from agent_ls.patch.hunks import LineHunk
 from agent_ls.patch.lines import line_hunks
+from agent_ls.recent import Recent
 from agent_ls.text import line_count, split_lines
+
+_COMPARED_CHARS = 32 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +50,35 @@ def text_splice(old: str, new: str) -> TextSplice:
 
 def line_splice(old: str, new: str) -> LineSplice:
     """The same, in lines of the old text."""
-    splice = text_splice(old, new)
-    start = line_count(old[: splice.start])
+    splice, start = _placed(old, new)
     return LineSplice(start, start + line_count(splice.removed), tuple(split_lines(splice.added)))
 
 
 def text_hunks(old: str, new: str) -> tuple[LineHunk, ...]:
     """`line_hunks` of the lines of both, at the cost of what differs."""
-    splice = text_splice(old, new)
-    at = line_count(old[: splice.start])
+    splice, at = _placed(old, new)
     hunks = line_hunks(split_lines(splice.removed), split_lines(splice.added))
     return tuple(
         LineHunk(hunk.base_start + at, hunk.base_end + at, hunk.removed, hunk.added) for hunk in hunks
     )
+
+
+def _placed(old: str, new: str) -> tuple[TextSplice, int]:
+    """The splice, and the line of the old text that it begins at."""
+    return _places((old, new))
+
+
+def _place(texts: tuple[str, str]) -> tuple[TextSplice, int]:
+    splice = text_splice(*texts)
+    return splice, line_count(texts[0], splice.start)
+
+
+def _chars(texts: tuple[str, str]) -> int:
+    return len(texts[0]) + len(texts[1])
+
+
+# One edit asks three times: for what is shown, for what is told and for the ledger.
+_places = Recent(_place, least=64 * 1024, most=8 * 1024 * 1024, size=_chars)
 
 
 def _begins_line(text: str, at: int) -> bool:
@@ -72,8 +91,11 @@ def _begins_line(text: str, at: int) -> bool:
 
 
 def _common_head(a: str, b: str) -> int:
-    low, high = 0, min(len(a), len(b))
-    # Halving the length that is compared: each slice is compared in C, all together twice the text at most.
+    low, most = 0, min(len(a), len(b))
+    # By pieces that stay in the processor's cache, each compared in C; the first that differs is halved.
+    while low < most and a[low : low + _COMPARED_CHARS] == b[low : low + _COMPARED_CHARS]:
+        low = min(low + _COMPARED_CHARS, most)
+    high = min(low + _COMPARED_CHARS, most)
     while low < high:
         middle = (low + high + 1) // 2
         if a[low:middle] == b[low:middle]:
@@ -84,7 +106,13 @@ def _common_head(a: str, b: str) -> int:
 
 
 def _common_tail(a: str, b: str, most: int) -> int:
-    low, high = 0, most
+    low = 0
+    while low < most:
+        high = min(low + _COMPARED_CHARS, most)
+        if a[len(a) - high : len(a) - low] != b[len(b) - high : len(b) - low]:
+            break
+        low = high
+    high = min(low + _COMPARED_CHARS, most)
     while low < high:
         middle = (low + high + 1) // 2
         if a[len(a) - middle : len(a) - low] == b[len(b) - middle : len(b) - low]:

@@ -170,22 +170,23 @@ def _display_hunk(
     """`growth[i]` is by how many lines the hunks before number i lengthen the file."""
     first, last = hunks[group[0]], hunks[group[-1]]
     start = max(first.base_start - context_lines, 0)
-    end = min(last.base_end + context_lines, len(old_lines))
-    new_start, new_end = start + growth[group[0]], end + growth[group[-1] + 1]
-    old_range = _range(start, end - start)
-    new_range = _range(new_start, new_end - new_start)
+    lines = old_lines[start : last.base_end + context_lines]
+    grown = growth[group[-1] + 1] - growth[group[0]]
+    old_range = _range(start, len(lines))
+    new_range = _range(start + growth[group[0]], len(lines) + grown)
     chosen = [hunks[at] for at in group]
-    return "".join([f"@@ -{old_range} +{new_range} @@\n", *_body(old_lines, chosen, start, end)])
+    return "".join([f"@@ -{old_range} +{new_range} @@\n", *_body(lines, chosen, start)])
 
 
-def _body(old_lines: Sequence[str], hunks: Sequence[LineHunk], start: int, end: int) -> Iterator[str]:
+def _body(lines: Sequence[str], hunks: Sequence[LineHunk], start: int) -> Iterator[str]:
+    """`lines` are those of the old side from number `start` on."""
     at = start
     for hunk in hunks:
-        yield from (_shown(" ", line) for line in old_lines[at : hunk.base_start])
+        yield from (_shown(" ", line) for line in lines[at - start : hunk.base_start - start])
         yield from (_shown("-", line) for line in hunk.removed)
         yield from (_shown("+", line) for line in hunk.added)
         at = hunk.base_end
-    yield from (_shown(" ", line) for line in old_lines[at:end])
+    yield from (_shown(" ", line) for line in lines[at - start :])
 
 
 def _shown(sign: str, line: str) -> str:

@@ -21,6 +21,7 @@ from agent_ls.environments.effects import CommandEffect
 from agent_ls.policy import rules
 from agent_ls.policy.named_places import IGNORE_FILE
 from agent_ls.policy.rules import Rule
+from agent_ls.policy.shell.cmd import is_windows, understood_by_cmd
 from agent_ls.policy.shell.understand import Understanding, understand
 from agent_ls.policy.situation import Allow, Ask, Judgement, Refuse, Situation
 
@@ -28,7 +29,13 @@ from agent_ls.policy.situation import Allow, Ask, Judgement, Refuse, Situation
 @lru_cache(maxsize=64)
 def understood(effect: CommandEffect, home: str) -> Understanding:
     """What the command would do, as far as its text tells."""
-    return understand(effect.command, working_dir=effect.working_dir, home=home, env_vars=effect.env_vars)
+
+    def read(command: str) -> Understanding:
+        return understand(command, working_dir=effect.working_dir, home=home, env_vars=effect.env_vars)
+
+    if is_windows(effect.working_dir):
+        return understood_by_cmd(effect.command, read)
+    return read(effect.command)
 
 
 def judge_command(effect: CommandEffect, situation: Situation) -> Judgement:

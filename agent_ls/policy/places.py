@@ -5,10 +5,12 @@ Paths are absolute. Names are compared without regard to case or Unicode form: o
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import lru_cache
 from os import path as ospath
 
 from agent_ls.policy.named_places import (
@@ -29,6 +31,7 @@ def nothing(path: str) -> bool:
     return False
 
 
+_SECRET = re.compile("|".join(map(translate, SECRET_FILES)))
 _SENSITIVE = frozenset(folded(name) for name in SENSITIVE_NAMES)
 
 
@@ -48,13 +51,13 @@ class Places:
 
     def is_denied(self, path: str) -> bool:
         """Credentials: never read or written, in no mode, also where a root holds them."""
-        name = folded(path)
-        return any(_below(name, place) for place in self._denied())
+        name = folded(_without_stream(path))
+        return any(_below(name, place) for place in _folded_denied(self.home))
 
     def holds_denied(self, path: str) -> bool:
         """Credentials lie somewhere below it."""
         name = folded(path)
-        return any(_below(place, name) for place in self._denied())
+        return any(_below(place, name) for place in _folded_denied(self.home))
 
     def is_sensitive(self, path: str) -> bool:
         """What configures tools that run by themselves. The roots' own names do not count."""
@@ -64,15 +67,31 @@ class Places:
 
     def is_secret(self, path: str) -> bool:
         """By its name a file that holds secrets."""
-        name = folded(ospath.basename(path))
-        return name not in HARMLESS_FILES and any(fnmatchcase(name, pattern) for pattern in SECRET_FILES)
+        name = folded(ospath.basename(_without_stream(path)))
+        return name not in HARMLESS_FILES and _SECRET.match(name) is not None
 
     def denied_places(self) -> Sequence[str]:
         """Files and folders of credentials, whether they are there or not."""
-        return (*DENIED_FILES, *(ospath.join(self.home, name) for name in DENIED_HOME_PLACES))
+        return _denied(self.home)
 
-    def _denied(self) -> list[str]:
-        return [folded(place) for place in self.denied_places()]
+
+@lru_cache(maxsize=8)
+def _denied(home: str) -> tuple[str, ...]:
+    """Asked several times for each path of each call."""
+    return (*DENIED_FILES, *(ospath.normpath(ospath.join(home, name)) for name in DENIED_HOME_PLACES))
+
+
+@lru_cache(maxsize=8)
+def _folded_denied(home: str) -> tuple[str, ...]:
+    return tuple(map(folded, _denied(home)))
+
+
+def _without_stream(path: str) -> str:
+    """On Windows `.netrc::$DATA` and `.netrc.` are `.netrc`."""
+    if ospath.sep != "\\":
+        return path
+    drive, rest = ospath.splitdrive(path)
+    return drive + rest.partition(":")[0].rstrip(". ")
 
 
 def _below(path: str, folder: str) -> bool:

@@ -9,6 +9,9 @@ import struct
 import termios
 
 CHUNK_BYTES = 64 * 1024
+LINE_BYTES = 4_000
+"""Of a line that is typed: of more than 4,095 the system drops the rest."""
+
 RESET = (
     signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGPIPE, signal.SIGCHLD, signal.SIGWINCH, signal.SIGTSTP,
     signal.SIGTTIN, signal.SIGTTOU,
@@ -45,6 +48,20 @@ class Command:
 
     def resize(self, rows: int, columns: int) -> None:
         set_size(self.terminal, rows, columns)
+
+    def typed(self, data: bytes) -> bytes:
+        """As it is to be written: a line that is too long is handed on in pieces, which its reader joins."""
+        try:
+            modes = termios.tcgetattr(self.terminal)
+        except termios.error:
+            return data
+        if len(data) <= LINE_BYTES or not modes[3] & termios.ICANON:
+            return data
+        hand_on = modes[6][termios.VEOF]
+        return b"".join(
+            hand_on.join(line[at : at + LINE_BYTES] for at in range(0, len(line), LINE_BYTES))
+            for line in data.splitlines(keepends=True)
+        )
 
     def send(self, number: signal.Signals) -> None:
         """To all of its session; without /proc to its process group."""

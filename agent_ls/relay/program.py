@@ -31,7 +31,7 @@ from agent_ls.relay.frames import (
     words_frame,
 )
 from agent_ls.relay.screen import Screen, ended, titled
-from agent_ls.relay.waiting import waits_for_input
+from agent_ls.relay.waiting import Waiting
 
 DRAIN_SECONDS = 0.3
 """How long after its end a command's output is waited for when something else still holds the terminal open."""
@@ -63,6 +63,7 @@ class Relay:
         self._deadline = 0.0
         self._kill_at = 0.0
         self._waits = False
+        self._waiting = Waiting()
         self._asked_size: tuple[int, int] | None = None
         self._left_open: list[int] = []
         self._server_is_there = True
@@ -92,13 +93,16 @@ class Relay:
                 poll.register(1, select.POLLOUT)
         command = self._command
         if command and not command.is_silent:
-            takes = len(self._to_server) < FULL_BYTES and not self._screen.is_full
-            wanted = (select.POLLIN if takes else 0) | (select.POLLOUT if self._to_command else 0)
+            wanted = (select.POLLIN if self._takes() else 0) | (select.POLLOUT if self._to_command else 0)
             if wanted:
                 poll.register(command.terminal, wanted)
         for terminal in self._left_open:
             poll.register(terminal, select.POLLIN)
         return poll.poll(self._timeout_ms())
+
+    def _takes(self) -> bool:
+        """Whether the server and the screen take what the command prints."""
+        return len(self._to_server) < FULL_BYTES and not self._screen.is_full
 
     def _timeout_ms(self) -> int | None:
         if not self._command:
@@ -192,7 +196,8 @@ class Relay:
         if not data:
             return self._closed()
         if self._command and self._command.code is None:
-            self._to_command += data
+            self._to_command += self._command.typed(data)
+            self._waiting.typed()
             self._moves()
 
     # --- the command
@@ -209,6 +214,7 @@ class Relay:
             return self.tell(words_frame(FAILED, error.errno or 0, error.strerror or str(error)))
         os.set_blocking(self._command.terminal, False)
         self._begun = self._quiet_since = time.monotonic()
+        self._waiting = Waiting()
         self.tell(words_frame(STARTED, self._command.pid))
 
     def _with_command(self, command: commands.Command, events: int) -> None:
@@ -220,6 +226,7 @@ class Relay:
         if not events & (select.POLLIN | select.POLLHUP | select.POLLERR):
             return
         if data := command.read():
+            self._waiting.printed(time.monotonic() - self._quiet_since)
             self._moves()
             self._screen.show(data)
             self.tell(frame(OUTPUT, data))
@@ -244,11 +251,29 @@ class Relay:
             elif now - max(self._quiet_since, self._checked) >= QUIET_SECONDS:
                 self._checked = now
                 command.is_silent = False  # one of its processes may have opened the terminal anew
+                quiet_s = now - self._quiet_since
                 self._set_waits(
-                    waits_for_input(command.terminal, command.device, open_line=command.open_line)
+                    self._waiting.looks_so(
+                        command.terminal, command.device, open_line=command.open_line, quiet_s=quiet_s
+                    )
                 )
-        elif command.is_silent or now >= self._deadline:
+        elif command.is_silent:
+            self._ended(command, is_held=False)
+        elif not self._takes():
+            self._deadline = now + DRAIN_SECONDS  # it counts while its last words can be read
+        elif now >= self._deadline:
+            self._drain(command)
             self._ended(command, is_held=not command.is_silent)
+
+    def _drain(self, command: commands.Command) -> None:
+        """What is there to be read: we may have been kept from it until the deadline. A flood has no end."""
+        poll = select.poll()
+        poll.register(command.terminal, select.POLLIN)
+        for _ in range(FULL_BYTES // commands.CHUNK_BYTES):
+            found = poll.poll(0)
+            if not found or command.is_silent:
+                return
+            self._with_command(command, found[0][1])
 
     def _moves(self) -> None:
         self._quiet_since = time.monotonic()

@@ -7,6 +7,7 @@ Without a terminal (the server keeps it to itself) nothing is shown and no key c
 from __future__ import annotations
 
 import os
+import select
 import sys
 import termios
 import time
@@ -15,10 +16,21 @@ FULL_BYTES = 256 * 1024
 """Held back, the command waits before it prints more; as long as the terminal takes some of it now and then."""
 
 STALLED_SECONDS = 1.0
+TITLE_CHARS = 1_000
 DEFAULT_SIZE = (24, 80)
 
-_ALTERNATE, _NORMAL = b"\x1b[?1049h", b"\x1b[?1049l"
-_CALM = b"\x1b[0m\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?1l\x1b>"
+_ALTERNATE = (b"\x1b[?1049h", b"\x1b[?1047h", b"\x1b[?47h")
+_NORMAL = (b"\x1b[?1049l", b"\x1b[?1047l", b"\x1b[?47l")
+_SWITCH_BYTES = len(_ALTERNATE[0])
+_CALM = b"".join(
+    (
+        b"\x0f\x1b(B\x1b[4l\x1b[?7h",  # letters and not boxes, written over and not pushed on, in lines that wrap
+        b"\x1b7\x1b[r\x1b8",  # all lines scroll; it moves the cursor, which stays
+        b"\x1b[0m\x1b[?25h",
+        b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l",  # the mouse, focus, pasting
+        b"\x1b[?1l\x1b>\x1b[>4m\x1b[<u",  # keys as they are
+    )
+)
 _MISSED = b"\r\n\x1b[2m[some output is not shown here]\x1b[0m\r\n"
 
 
@@ -30,6 +42,7 @@ class Screen:
         self._taken_at = time.monotonic()
         self._missed = False
         self._is_alternate = False
+        self._last = b""
         if self.is_open:
             self._before = termios.tcgetattr(0)
             _set_raw(0)
@@ -63,14 +76,16 @@ class Screen:
         if not self._held:
             self._taken_at = time.monotonic()
         self._held += data
-        on, off = data.rfind(_ALTERNATE), data.rfind(_NORMAL)
+        self._last += data  # what is left of the piece before may be the beginning of a switch
+        on, off = (max(map(self._last.rfind, switches)) for switches in (_ALTERNATE, _NORMAL))
         if on != off:
             self._is_alternate = on > off
+        self._last = self._last[1 - _SWITCH_BYTES :]
         self.flush()
 
     def calm(self) -> None:
         """Takes back what a program may have left: the other screen, a hidden cursor, the mouse, colours."""
-        self.show((_NORMAL if self._is_alternate else b"") + _CALM)
+        self.show((_NORMAL[0] if self._is_alternate else b"") + _CALM)
         self._is_alternate = False
 
     def flush(self) -> None:
@@ -98,11 +113,20 @@ class Screen:
         self.is_open = False
         self._held.clear()
 
+    def _end(self) -> None:
+        """Shows what is held, unless the terminal takes nothing any more."""
+        poll = select.poll()
+        poll.register(1, select.POLLOUT)
+        before = len(self._held) + 1
+        while 0 < len(self._held) < before and poll.poll(int(STALLED_SECONDS * 1000)):
+            before = len(self._held)
+            self.flush()
+
     def restore(self) -> None:
         if self.is_open and self._before is not None:
+            self._end()
             os.set_blocking(1, True)
             try:
-                os.write(1, self._held)
                 termios.tcsetattr(0, termios.TCSANOW, self._before)
             except (OSError, termios.error):
                 return
@@ -111,8 +135,8 @@ class Screen:
 def titled(command: str) -> bytes:
     """The line above a command's output. Its words are a model's: they get no control over the terminal."""
     lines = command.strip().splitlines() or [""]
-    shown = "".join(char if char.isprintable() else "\ufffd" for char in lines[0])
-    more = " …" if len(lines) > 1 else ""
+    shown = "".join(char if char.isprintable() else "\ufffd" for char in lines[0][:TITLE_CHARS])
+    more = " …" if len(lines) > 1 or len(lines[0]) > TITLE_CHARS else ""
     return f"\x1b[1m$ {shown}{more}\x1b[0m\r\n".encode(sys.getfilesystemencoding(), "replace")
 
 

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import is_
 
+from agent_ls.recent import Recent
 from agent_ls.review.hunks import LedgerHunk, Lines
 from agent_ls.text import split_lines
 
@@ -33,11 +35,11 @@ class FileLedger:
 
     @property
     def base_text(self) -> str | None:
-        return None if self.base is None else "".join(self.base)
+        return None if self.base is None else _text(self.base)
 
     @property
     def current_text(self) -> str | None:
-        return None if self.current is None else "".join(self.current)
+        return None if self.current is None else _text(self.current)
 
     @property
     def open_hunks(self) -> tuple[LedgerHunk, ...]:
@@ -49,9 +51,21 @@ class FileLedger:
 
     def lines_of(self, hunk: LedgerHunk) -> Lines:
         """What stands at a placed hunk now; for a closed one, what the agent wrote."""
-        if any(placed.id == hunk.id for placed in self.hunks):
+        if hunk.id in _placed(self.hunks):
             return (self.current or ())[hunk.start : hunk.end]
         return hunk.agent_lines
+
+
+# One change asks several times for the text of the same lines.
+_text: Recent[Lines, str] = Recent("".join, least=1_000, most=400_000, alike=is_)
+
+
+def _ids(hunks: tuple[LedgerHunk, ...]) -> frozenset[str]:
+    return frozenset(hunk.id for hunk in hunks)
+
+
+# And who shows a thousand hunks, for the ids of all of them at each.
+_placed = Recent(_ids, least=8, most=100_000, alike=is_)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,9 @@ from agent_ls.review.hunks import LedgerHunk, Lines
 from agent_ls.review.ledger import FileLedger
 from agent_ls.text import line_ending, preferred_ending
 
+FEW_PARTS = 5
+"""Of a file with one hunk: it, and what stands before and after it. Adding many would copy the first ones often."""
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -37,11 +40,18 @@ def held(hunk: LedgerHunk, current: Lines) -> Piece:
 
 
 def current_lines(pieces: Iterable[Piece]) -> Lines:
-    return tuple(chain.from_iterable(piece.current for piece in pieces))
+    return _together(piece.current for piece in pieces)
 
 
 def base_lines(pieces: Iterable[Piece]) -> Lines:
-    return tuple(chain.from_iterable(piece.base for piece in pieces))
+    return _together(piece.base for piece in pieces)
+
+
+def _together(parts: Iterable[Lines]) -> Lines:
+    filled = [part for part in parts if part]
+    if len(filled) > FEW_PARTS:
+        return tuple(chain.from_iterable(filled))
+    return sum(filled[1:], filled[0]) if filled else ()  # a third of the time: each part is copied in one go
 
 
 def cut(ledger: FileLedger) -> list[Piece]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import anyio
 
+from agent_ls.app.errors import NotRunningError
 from agent_ls.server.errors import KeyReusedError
 
 
@@ -33,7 +34,8 @@ class Answers:
         """The answer of `work`, or of the work that had this key in this scope before. "" is no key.
 
         Raises:
-            KeyReusedError: the key belongs to a request of another method; and what `work` raises.
+            KeyReusedError: the key belongs to a request of another method. NotRunningError: the server ended before it
+            was done. And what `work` raises.
         """
         entry = self._entries.get((scope, key)) if key else None
         if entry is None:
@@ -54,5 +56,8 @@ class Answers:
         except Exception as error:  # handed to all who wait, at the request boundary
             entry.error = error
             self._entries.pop((scope, key), None)
+        except BaseException:  # the server is ending: who waits is not told that it is done
+            entry.error = NotRunningError()
+            raise
         finally:
             entry.done.set()

@@ -36,7 +36,6 @@ from agent_ls.server.rpc import Route, Router
 from agent_ls.server.seams import Bench
 from agent_ls.server.server import AgentServer
 from agent_ls.server.shown_texts import ShownTexts
-from agent_ls.server.stock.face import StockFace
 
 log = logging.getLogger(__name__)
 
@@ -120,6 +119,9 @@ def assemble(server: AgentServer, start: Start, open_bench: OpenBench) -> tuple[
         lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES: files_changed,
     }
     if not protocol.client.is_rich:
+        # A tenth of our own classes, which other editors have no use for.
+        from agent_ls.server.stock.face import StockFace
+
         face = StockFace(context, protocol, start)
         host.watch(face)
         standard |= face.answers

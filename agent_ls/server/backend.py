@@ -40,12 +40,10 @@ class AgentBackend:
     async def run(self, server: AgentServer) -> None:
         try:
             await anyio.to_thread.run_sync(self._load)
-            # What is loaded by now stays; the collector need never look at it.
-            gc.freeze()
-            gc.enable()
             await server.initialized.wait()
             await self._run(server)
         finally:
+            gc.enable()
             self._router = None
             self._is_ready.set()
 
@@ -59,7 +57,9 @@ class AgentBackend:
             self._is_ready.set()
             await anyio.sleep(WARM_UP_AFTER_S)
             await bench.warm_up()
+            # What is loaded by now stays; the collector, off since the start, need never look at it.
             gc.freeze()
+            gc.enable()
 
     def _load(self) -> None:
         importlib.import_module("agent_ls.server.assembly")

@@ -21,6 +21,7 @@ from agent_ls.loop.ids import new_id
 from agent_ls.server import to_lsp
 from agent_ls.server.errors import NothingPendingError
 from agent_ls.server.hello import ClientAbilities
+from agent_ls.server.notebooks import SavableNotebook
 
 log = logging.getLogger(__name__)
 
@@ -87,10 +88,7 @@ class ClientRequests:
     async def save(self, documents: Sequence[OpenDocument]) -> None:
         """Each only while it has the version named: then its unsaved changes are those we know of."""
         if documents and self._client.save:
-            named = [
-                {"uri": to_lsp.uri(document.path), "version": document.version} for document in documents
-            ]
-            await self._ask("save", {"documents": named})
+            await self._ask("save", {"documents": [_named(document) for document in documents]})
 
     @property
     def edits_notebooks(self) -> bool:
@@ -164,6 +162,13 @@ class ClientRequests:
         if not pending.answered.is_set():
             raise NotDoneError(f"no answer within {deadline_ms / 1000:g} s")
         return pending.result or {}
+
+
+def _named(document: OpenDocument) -> dict[str, Any]:
+    named: dict[str, Any] = {"uri": to_lsp.uri(document.path), "version": document.version}
+    if isinstance(document, SavableNotebook):
+        named["cells"] = [{"uri": uri, "version": version} for uri, version in document.cells]
+    return named
 
 
 def _event(session_id: str, data: dict[str, Any]) -> bytes:

@@ -21,6 +21,7 @@ from agent_ls.server.inputs import text_and_images
 from agent_ls.server.protocol import InputPart, SessionInfo
 from agent_ls.server.seams import Bench, Live
 from agent_ls.server.shown_texts import ShownTexts
+from agent_ls.system import below
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,5 +85,5 @@ class Context:
 
     def _folder_in_front(self) -> str:
         folders, active = self.folders(), self.host.view.active
-        around = [folder for folder in folders if active.startswith(folder.rstrip("/") + "/")]
+        around = [folder for folder in folders if below(active, folder)]
         return max(around, key=len) if around else next(iter(folders), "")

@@ -13,15 +13,17 @@ from urllib.parse import unquote
 from lsprotocol import types as lsp
 from pygls.workspace import TextDocument, Workspace
 
-from agent_ls.server.from_lsp import clean, document_lines, spot
+from agent_ls.server.from_lsp import clean, document_lines, maybe_path, spot
 from agent_ls.server.hello import ClientAbilities, Encoding
 
 
 class SyncedDocument(TextDocument):
     """`version` grows with every change; `lines` have their endings and joined are `source`."""
 
-    def __init__(self, uri: str, text: str, version: int, client: ClientAbilities) -> None:
-        super().__init__(uri, source="", version=version)
+    def __init__(
+        self, uri: str, text: str, version: int, client: ClientAbilities, language_id: str | None = None
+    ) -> None:
+        super().__init__(uri, source="", version=version, language_id=language_id)
         self._encoding: Encoding = client.encoding
         self._newline_only = client.newline_only
         self._lines: list[str] = []
@@ -73,7 +75,7 @@ class SyncedDocument(TextDocument):
 
 
 class Documents(Workspace):
-    """All that the client has open; uris that differ only in their percent-encoding are the same document."""
+    """All that the client has open; of uris that name one path in different ways each is the same document's."""
 
     def __init__(
         self, client: ClientAbilities, root_uri: str | None, folders: Sequence[lsp.WorkspaceFolder]
@@ -82,8 +84,26 @@ class Documents(Workspace):
         self.client = client
 
     def maybe_open(self, uri: str) -> SyncedDocument | None:
-        found = self._text_documents.get(unquote(uri))
+        found = self._text_documents.get(_name(uri))
         return found if isinstance(found, SyncedDocument) else None
+
+    def get_text_document(self, doc_uri: str) -> TextDocument:
+        return self.maybe_open(doc_uri) or super().get_text_document(doc_uri)
+
+    def put_text_document(self, text_document: lsp.TextDocumentItem, notebook_uri: str | None = None) -> None:
+        super().put_text_document(text_document, notebook_uri)
+        self._text_documents[_name(text_document.uri)] = self._text_documents.pop(unquote(text_document.uri))
+
+    def update_text_document(
+        self, text_doc: lsp.VersionedTextDocumentIdentifier, change: lsp.TextDocumentContentChangeEvent
+    ) -> None:
+        document = self._text_documents[_name(text_doc.uri)]
+        document.apply_change(change)
+        document.version = text_doc.version
+
+    def remove_text_document(self, doc_uri: str) -> None:
+        self._text_documents.pop(_name(doc_uri), None)
+        super().remove_text_document(doc_uri)
 
     def _create_text_document(
         self,
@@ -94,4 +114,10 @@ class Documents(Workspace):
     ) -> TextDocument:
         if source is None:
             return super()._create_text_document(doc_uri, source, version, language_id)
-        return SyncedDocument(doc_uri, source, version or 0, self.client)
+        return SyncedDocument(doc_uri, source, version or 0, self.client, language_id)
+
+
+def _name(uri: str) -> str:
+    """The path of a file; of all else, cells of notebooks among it, the uri."""
+    path = None if "#" in uri or "?" in uri else maybe_path(uri)
+    return unquote(uri) if path is None else path

@@ -8,7 +8,6 @@ meanwhile. Everything here but the waiting is synchronous and runs on the event 
 
 from __future__ import annotations
 
-import os.path
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -22,13 +21,14 @@ from agent_ls.environments.editor_host import LineEdit, OpenDocument, not_told
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
 from agent_ls.environments.terminal_host import NewTerminal
 from agent_ls.loop.editor_events import EditNews
+from agent_ls.notebook.align import ShownCell
 from agent_ls.review import inflight
 from agent_ls.server import to_lsp
 from agent_ls.server.ask_to_save import AskToSave
 from agent_ls.server.diagnostics import Diagnostics
 from agent_ls.server.editor_view import EditorView
 from agent_ls.server.foreign_locks import held_elsewhere
-from agent_ls.server.from_lsp import maybe_path
+from agent_ls.server.from_lsp import maybe_path, maybe_same, true_name
 from agent_ls.server.jsonrpc import AgentProtocol
 from agent_ls.server.language import EditorLanguage
 from agent_ls.server.notebooks import CellEditor, OpenNotebooks
@@ -54,6 +54,10 @@ class DocumentListener(Protocol):
         """The editor itself has written this to the disk."""
         ...
 
+    def notebook_saved(self, path: str, cells: Sequence[ShownCell]) -> None:
+        """The same of a notebook that it tells by cells."""
+        ...
+
     def user_edit(self, path: str, text: str) -> None:
         """The document's text now; what changed since the last call is the user's."""
         ...
@@ -65,6 +69,13 @@ class DocumentListener(Protocol):
     def undo_applied(self, path: str, before: str, after: str) -> None:
         """An edit that the ledger itself asked for (an attribution without a call) is in the document."""
         ...
+
+
+_CHANGED = {
+    lsp.TEXT_DOCUMENT_DID_CHANGE: "textDocument",
+    lsp.NOTEBOOK_DOCUMENT_DID_CHANGE: "notebookDocument",
+}
+"""Where the parameters of a change name the document."""
 
 
 class Watcher(Protocol):
@@ -122,6 +133,7 @@ class _Tracked:
     path: str
     told: str
     saving: Savable
+    true_name: str
     flight: _Flight | None = None
     lock: anyio.Lock = field(default_factory=anyio.Lock)
 
@@ -133,8 +145,8 @@ class LspEditorHost:
         self._protocol = protocol
         self._sleep = sleep
         self._tracked: dict[str, _Tracked] = {}
-        self._real: dict[str, str] = {}
         self._unsynced: frozenset[str] = frozenset()
+        self._unknown: set[str] = set()
         self._listener: DocumentListener | None = None
         self._actions: ClientActions | None = None
         self._watcher: Watcher | None = None
@@ -150,7 +162,7 @@ class LspEditorHost:
     def attach(self, listener: DocumentListener, actions: ClientActions) -> None:
         """The ledger and the client's abilities are there; the ledger learns what is open already."""
         self._listener, self._actions = listener, actions
-        self.notebooks.attach(actions)
+        self.notebooks.attach(actions, listener.notebook_saved)
         for tracked in self._tracked.values():
             listener.document_opened(tracked.path, tracked.told)
 
@@ -170,8 +182,9 @@ class LspEditorHost:
         if document is None or path is None:
             return  # an unnamed buffer, a notebook cell: no file that a tool could name
         self.closed(uri)
-        self._tracked[path] = _Tracked(uri, path, document.source, Savable(path, document.source))
-        self._real[os.path.realpath(path)] = path
+        self._unknown.discard(true_name(path))
+        saving = Savable(path, document.source)
+        self._tracked[path] = _Tracked(uri, path, document.source, saving, true_name(path))
         if self._listener:
             self._listener.document_opened(path, document.source)
         if self._watcher:
@@ -198,11 +211,25 @@ class LspEditorHost:
             elif len(self._saved_early) < SAVED_EARLY:
                 self._saved_early.append(tracked.path)
 
+    def unread(self, method: str, params: Any) -> None:
+        """After a change that could not be read the text is not known: each edit would be made to another one."""
+        name = _CHANGED.get(method, "")
+        document = params.get(name) if isinstance(params, dict) else None
+        uri = document.get("uri") if isinstance(document, dict) else None
+        if not isinstance(uri, str):
+            return
+        if method == lsp.NOTEBOOK_DOCUMENT_DID_CHANGE:
+            self.notebooks.unread(uri)
+        elif maybe_path(uri) in self._tracked:
+            self.closed(uri)
+            self._unknown.add(true_name(maybe_path(uri) or ""))
+
     def closed(self, uri: str) -> None:
-        tracked = self._tracked.pop(maybe_path(uri) or "", None)
+        path = maybe_path(uri) or ""
+        self._unknown.discard(true_name(path))
+        tracked = self._tracked.pop(path, None)
         if tracked is None:
             return
-        self._real = {real: path for real, path in self._real.items() if path != tracked.path}
         if tracked.flight:
             self._feed(tracked, inflight.Closed())
         if self._listener:
@@ -212,7 +239,7 @@ class LspEditorHost:
 
     def editor_state(self, unsynced: Sequence[str]) -> None:
         paths = (maybe_path(uri) for uri in unsynced)
-        self._unsynced = frozenset(os.path.realpath(path) for path in paths if path)
+        self._unsynced = frozenset(true_name(path) for path in paths if path)
 
     def save_by(self, policy: SavePolicy) -> None:
         """What is saved before a command."""
@@ -243,16 +270,17 @@ class LspEditorHost:
         return self._protocol.client.is_rich
 
     def open_document(self, path: str) -> OpenDocument | None:
-        # An editor may have opened the file by another name: a link to it, or to a folder above it.
-        tracked = self._tracked.get(path) or self._tracked.get(self._real.get(os.path.realpath(path), ""))
+        tracked = self._tracked.get(path) or self._maybe_by_another_name(path)
         return self._document(tracked) if tracked else None
 
     def open_documents(self) -> Sequence[OpenDocument]:
         return [document for tracked in self._tracked.values() if (document := self._document(tracked))]
 
     def blocked(self, path: str) -> str:
-        if os.path.realpath(path) in self._unsynced:
+        if maybe_same(path, self._unsynced):
             return "the editor has it open with unsaved changes that it does not share with agent-ls"
+        if maybe_same(path, self._unknown):
+            return "the editor told a change of it that cannot be read; close it there and open it again"
         return held_elsewhere(path)
 
     async def apply_edit(
@@ -333,7 +361,15 @@ class LspEditorHost:
         # A chat document is always unsaved while it is answered, and no command reads it.
         all_tracked = [tracked for tracked in self._tracked.values() if not is_chat(tracked.path)]
         documents = ((tracked.saving, self._document(tracked)) for tracked in all_tracked)
-        return [(saving, document) for saving, document in documents if document]
+        texts = [(saving, document) for saving, document in documents if document]
+        return [*texts, *self.notebooks.savable()]
+
+    def _maybe_by_another_name(self, path: str) -> _Tracked | None:
+        """By a link to the file, or to a folder above it, or as the file system takes names; of several names that by
+        which it was opened last.
+        """
+        name = maybe_same(path, {it.true_name: None for it in reversed(self._tracked.values())})
+        return next((it for it in reversed(self._tracked.values()) if it.true_name == name), None)
 
     def _document(self, tracked: _Tracked) -> OpenDocument | None:
         found = self._protocol.documents.maybe_open(tracked.uri)
@@ -346,7 +382,8 @@ class LspEditorHost:
             raise EditRefusedError(document.path, "it was closed meanwhile")
         if self._protocol.client.apply_edit_refused:
             raise EditRefusedError(document.path, "this editor does not apply edits of a language server")
-        if current.version != document.version:
+        # The text too: an editor may give a change the number of the text before, or none.
+        if (current.version, current.text) != (document.version, document.text):
             raise StaleFileError(document.path, "the user changed it meanwhile")
         return current
 

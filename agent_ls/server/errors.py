@@ -86,6 +86,7 @@ CODES = MappingProxyType(
         "commit": 1209,
         "input_refused": 1210,
         "page": 1211,
+        "process_limit": 1212,
     }
 )
 

@@ -13,6 +13,8 @@ import stat
 import struct
 from pathlib import Path
 
+from agent_ls.system import is_alive
+
 # Block 0 of a Vim swap file: id "b0", version[10], page size, mtime, inode, pid (4 bytes each, little endian),
 # user[40], host[40], file name[900], whose last byte is the "modified" flag.
 _VIM_HEAD_BYTES = 1008
@@ -70,12 +72,4 @@ def _head(path: Path) -> bytes:
 
 def _may_be_alive(host: str, pid: int) -> bool:
     """A process of another host may live."""
-    if host != socket.gethostname() or pid <= 0:
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True
+    return host != socket.gethostname() or is_alive(pid)

@@ -34,6 +34,7 @@ STOCK_COMMANDS = (
     "agentLs.send",
     "agentLs.show",
     "agentLs.stop",
+    "agentLs.answer",
     "agentLs.approve",
     "agentLs.deny",
     "agentLs.keep",
@@ -149,7 +150,7 @@ def initialize_result(client: ClientAbilities) -> dict[str, Any]:
     }
     if client.notebook_sync:
         selector = {"notebook": {"notebookType": "jupyter-notebook", "scheme": "file"}}
-        capabilities["notebookDocumentSync"] = {"notebookSelector": [selector]}
+        capabilities["notebookDocumentSync"] = {"notebookSelector": [selector], "save": True}
     if client.text_document_content:
         capabilities["workspace"]["textDocumentContent"] = {"schemes": [SCHEME]}
     if client.is_rich:

@@ -12,6 +12,7 @@ import logging
 import uuid
 from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -32,6 +33,7 @@ from pygls.protocol.language_server import lsp_method
 from agent_ls.server.documents import Documents
 from agent_ls.server.errors import response_error
 from agent_ls.server.framing import frame
+from agent_ls.server.from_lsp import has_texts, mended_change
 from agent_ls.server.hello import COMMAND, ClientAbilities, client_abilities, initialize_result
 
 log = logging.getLogger(__name__)
@@ -98,6 +100,8 @@ class AgentProtocol(LanguageServerProtocol):
     on_initialize: Callable[[], None]
     on_exit: Callable[[int], None]
     on_agent: AgentCall
+    on_unread: Callable[[str, Any], None]
+    """Told of a notification whose parameters do not fit, with them."""
 
     def __init__(self, server: LanguageServer, converter: Converter) -> None:
         super().__init__(server, converter)
@@ -142,7 +146,7 @@ class AgentProtocol(LanguageServerProtocol):
 
     def _structured(self, data: dict[str, Any]) -> None:
         try:
-            message = self.structure_message(data)
+            message = self._maybe_mended(data)
         except JsonRpcException:
             if "id" in data:
                 self._refuse(
@@ -150,8 +154,22 @@ class AgentProtocol(LanguageServerProtocol):
                 )
             else:
                 log.warning("ignored %s: its parameters do not fit", data["method"])
+                self.on_unread(data["method"], data["params"])
             return
         self.handle_message(message)
+
+    def _maybe_mended(self, data: dict[str, Any]) -> Any:
+        """
+        Raises:
+            JsonRpcException: it does not fit.
+        """
+        if data["method"] != lsp.TEXT_DOCUMENT_DID_CHANGE:
+            return self.structure_message(data)
+        with suppress(JsonRpcException):
+            if has_texts(data["params"]):
+                return self.structure_message(data)
+        # After a change that is passed over, each that follows would be made to another text.
+        return self.structure_message({**data, "params": mended_change(data["params"])})
 
     def _on_response(self, data: dict[str, Any]) -> None:
         if data.get("jsonrpc") != self.VERSION or not _is_id(data.get("id")):
@@ -295,11 +313,15 @@ class AgentProtocol(LanguageServerProtocol):
     def lsp_shutdown(self, *args: Any) -> Generator[Any, Any, None]:
         if handler := self.fm.features.get(lsp.SHUTDOWN):
             yield handler, args, None
+        self.let_go()
+        self._shutdown = True
+
+    def let_go(self) -> None:
+        """No request of ours is waited for any more."""
         # A copy: what is cancelled takes itself out of the table.
         for message_id, future in list(self._request_futures.items()):
             if message_id != self.msg_id and not future.done():
                 future.cancel()
-        self._shutdown = True
 
     @lsp_method(lsp.EXIT)
     def lsp_exit(self, *args: Any) -> None:  # type: ignore[override]  # as above

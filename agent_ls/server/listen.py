@@ -12,13 +12,14 @@ import ipaddress
 import json
 import os
 import secrets
-import signal
 import socket
 import sys
 from pathlib import Path
 from typing import Any
 
 import anyio
+
+from agent_ls.system import on_ending_signals
 
 MAX_CONNECTIONS = 16
 TOKEN_BYTES = 32
@@ -145,7 +146,5 @@ async def listen(address: tuple[str, int], token_file: Path) -> int:
 
 async def until_signal(scope: anyio.CancelScope) -> None:
     """Cancels it at SIGINT and SIGTERM."""
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        async for _ in signals:
-            scope.cancel()
-            return
+    with on_ending_signals(scope.cancel):
+        await anyio.sleep_forever()

@@ -5,22 +5,23 @@ The client is asked by a client request to change them; it is believed when the 
 
 from __future__ import annotations
 
-import os.path
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import anyio
 from lsprotocol import types as lsp
 
-from agent_ls.environments.editor_host import OpenNotebook
+from agent_ls.environments.editor_host import OpenDocument, OpenNotebook
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
-from agent_ls.notebook.align import ShownCell
+from agent_ls.notebook.align import ShownCell, as_text, shown_cells
 from agent_ls.notebook.assemble import Wanted
-from agent_ls.notebook.cells import Kind
+from agent_ls.notebook.cells import Kind, NotebookError, parse_notebook
 from agent_ls.notebook.splices import cell_changes
-from agent_ls.server.from_lsp import maybe_path
+from agent_ls.server.from_lsp import maybe_path, maybe_same, true_name
 from agent_ls.server.jsonrpc import AgentProtocol
+from agent_ls.server.saving import Savable
+from agent_ls.text import decode
 
 SEEN_S = 10.0
 """From the client's answer until the notebook shows the change."""
@@ -43,6 +44,28 @@ class CellEditor(Protocol):
         ...
 
 
+Runs: TypeAlias = Mapping[str, object]
+"""By the uri of a cell: how often, and how, it was run. Who runs one has outputs that are not saved."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavableNotebook(OpenDocument):
+    """`text` is that of its cells; `cells` are their uris and versions: that of the notebook may lag behind them."""
+
+    cells: tuple[tuple[str, int], ...]
+
+
+@dataclass(slots=True)
+class _Tracked:
+    """An open notebook. `told` and `runs` are what was looked at last: what is another then, somebody has changed."""
+
+    uri: str
+    told: tuple[ShownCell, ...]
+    runs: Runs
+    saving: Savable
+    is_known: bool = True
+
+
 @dataclass(slots=True)
 class _Expected:
     """What a notebook is to show. `seen` is its state when it did: what is typed right behind it is another change."""
@@ -56,49 +79,76 @@ class _Expected:
 class OpenNotebooks:
     def __init__(self, protocol: AgentProtocol) -> None:
         self._protocol = protocol
-        self._uris: dict[str, str] = {}
+        self._tracked: dict[str, _Tracked] = {}
         self._editor: CellEditor | None = None
+        self._on_saved: Callable[[str, Sequence[ShownCell]], None] = lambda path, cells: None
         self._expected: _Expected | None = None
         self._editing = anyio.Lock()
 
-    def attach(self, editor: CellEditor) -> None:
-        self._editor = editor
+    def attach(self, editor: CellEditor, on_saved: Callable[[str, Sequence[ShownCell]], None]) -> None:
+        """`on_saved` is told what the editor has written to the disk."""
+        self._editor, self._on_saved = editor, on_saved
 
     # -- what the editor tells (features/notebooks.py)
 
     def opened(self, uri: str) -> None:
         if path := maybe_path(uri):
-            self._uris[path] = uri
+            cells = self._cells(uri)
+            saving = Savable(path, as_text(cells), text_in=_text_in)
+            self._tracked[path] = _Tracked(uri, cells, self._runs(uri), saving)
 
-    def changed(self) -> None:
+    def changed(self, uri: str) -> None:
         """Looked at as it is told: the next change may come before anybody who waits goes on."""
-        expected = self._expected
-        if expected is None or expected.seen:
+        expected, path = self._expected, maybe_path(uri) or ""
+        if expected is None or expected.path != path or expected.seen:
+            self._note_typing(path)
             return
-        found = self.open_notebook(expected.path)
+        found = self.open_notebook(path)
         if found and not found.problem and _said(found) == expected.cells:
             expected.seen = found
+            tracked = self._tracked[path]
+            tracked.told, tracked.runs, tracked.saving.agent_wrote = found.cells, self._runs(uri), True
             expected.is_over.set()
 
+    def unread(self, uri: str) -> None:
+        """A change of it could not be read: what its cells hold is not known until it is opened anew."""
+        if tracked := self._tracked.get(maybe_path(uri) or ""):
+            tracked.is_known = False
+
+    def saved(self, uri: str) -> None:
+        if tracked := self._tracked.get(path := maybe_path(uri) or ""):
+            tracked.told, tracked.runs = self._cells(uri), self._runs(uri)
+            tracked.saving = Savable(path, as_text(tracked.told), text_in=_text_in)
+            self._on_saved(path, tracked.told)
+
     def closed(self, uri: str) -> None:
-        self._uris.pop(maybe_path(uri) or "", None)
+        self._tracked.pop(maybe_path(uri) or "", None)
         if self._expected and self.open_notebook(self._expected.path) is None:
             self._expected.is_over.set()
+
+    def savable(self) -> list[tuple[Savable, OpenDocument]]:
+        """Those whose cells are all known; the text of each is that of its cells."""
+        return [
+            (
+                tracked.saving,
+                SavableNotebook(path, notebook.version, as_text(notebook.cells), self._versions(tracked.uri)),
+            )
+            for path, tracked in self._tracked.items()
+            if (notebook := self.open_notebook(path)) and not notebook.problem
+        ]
 
     # -- NotebookHost
 
     def open_notebook(self, path: str) -> OpenNotebook | None:
-        uri = self._uris.get(path) or self._other_name(path)
-        notebook = self._protocol.documents.get_notebook_document(notebook_uri=uri) if uri else None
+        tracked = self._maybe_tracked(path)
+        if tracked is None:
+            return None
+        notebook = self._protocol.documents.get_notebook_document(notebook_uri=tracked.uri)
         if notebook is None:
             return None
-        shown = [self._cell(cell) for cell in notebook.cells]
-        known = tuple(cell for cell in shown if cell)
-        problem = "" if len(known) == len(shown) else _UNKNOWN
+        known = self._cells(tracked.uri)
+        problem = "" if tracked.is_known and len(known) == len(notebook.cells) else _UNKNOWN
         return OpenNotebook(path, notebook.version, known, problem)
-
-    def open_notebooks(self) -> Sequence[str]:
-        return sorted(self._uris)
 
     async def change_cells(self, notebook: OpenNotebook, wanted: Sequence[Wanted]) -> OpenNotebook:
         async with self._editing:
@@ -108,13 +158,16 @@ class OpenNotebooks:
                 return current
             if self._editor is None or not self._editor.edits_notebooks:
                 raise EditRefusedError(notebook.path, _CANNOT)
-            watched = self._expected = _Expected(notebook.path, expected)
+            path = maybe_path(self._uri(notebook.path)) or notebook.path
+            watched = self._expected = _Expected(path, expected)
             try:
                 reason = await self._editor.edit_notebook(self._request(current, wanted))
                 with anyio.move_on_after(0 if reason else SEEN_S):
                     await watched.is_over.wait()
             finally:
                 self._expected = None
+                if not watched.seen:  # whose a change is that is not what was asked for, nobody can tell
+                    self._note_typing(path)
             if watched.seen:
                 return watched.seen
             now = self._current(notebook, is_moved_fine=True)
@@ -124,10 +177,42 @@ class OpenNotebooks:
 
     # -- inside
 
-    def _other_name(self, path: str) -> str:
-        """An editor may have opened it by a link to it, or to a folder above it."""
-        real = os.path.realpath(path)
-        return next((uri for known, uri in self._uris.items() if os.path.realpath(known) == real), "")
+    def _uri(self, path: str) -> str:
+        tracked = self._maybe_tracked(path)
+        return tracked.uri if tracked else ""
+
+    def _maybe_tracked(self, path: str) -> _Tracked | None:
+        """An editor may have opened it by a link to it, or to a folder above it, or by a name for the same file."""
+        if (tracked := self._tracked.get(path)) or not self._tracked:
+            return tracked
+        names = {true_name(known): it for known, it in self._tracked.items()}
+        return names.get(maybe_same(path, names) or "")
+
+    def _note_typing(self, path: str) -> None:
+        tracked = self._tracked.get(path)
+        if tracked is None:
+            return
+        cells, runs = self._cells(tracked.uri), self._runs(tracked.uri)
+        has_run = any(tracked.runs[cell] != run for cell, run in runs.items() if cell in tracked.runs)
+        if has_run or as_text(cells) != as_text(tracked.told):
+            tracked.saving.user_typed = True
+        tracked.told, tracked.runs = cells, runs
+
+    def _cells(self, uri: str) -> tuple[ShownCell, ...]:
+        """Those that are known."""
+        notebook = self._protocol.documents.get_notebook_document(notebook_uri=uri)
+        shown = (self._cell(cell) for cell in notebook.cells) if notebook else ()
+        return tuple(cell for cell in shown if cell)
+
+    def _versions(self, uri: str) -> tuple[tuple[str, int], ...]:
+        notebook = self._protocol.documents.get_notebook_document(notebook_uri=uri)
+        cells = [cell.document for cell in notebook.cells] if notebook else []
+        documents = ((cell, self._protocol.documents.maybe_open(cell)) for cell in cells)
+        return tuple((cell, document.version or 0) for cell, document in documents if document)
+
+    def _runs(self, uri: str) -> Runs:
+        notebook = self._protocol.documents.get_notebook_document(notebook_uri=uri)
+        return {cell.document: _run_of(cell) for cell in notebook.cells} if notebook else {}
 
     def _cell(self, cell: lsp.NotebookCell) -> ShownCell | None:
         document = self._protocol.documents.maybe_open(cell.document)
@@ -149,7 +234,7 @@ class OpenNotebooks:
         return current
 
     def _request(self, notebook: OpenNotebook, wanted: Sequence[Wanted]) -> dict[str, Any]:
-        uri = self._uris.get(notebook.path) or self._other_name(notebook.path)
+        uri = self._uri(notebook.path)
         document = self._protocol.documents.get_notebook_document(notebook_uri=uri)
         cells = document.cells if document else []
         changes = cell_changes(notebook.cells, wanted)
@@ -183,6 +268,19 @@ class OpenNotebooks:
 
 def _said(notebook: OpenNotebook) -> list[tuple[Kind, str]]:
     return [(cell.kind, cell.source) for cell in notebook.cells]
+
+
+def _run_of(cell: lsp.NotebookCell) -> object:
+    summary = cell.execution_summary
+    return (summary.execution_order, summary.success) if summary else None
+
+
+def _text_in(data: bytes) -> str:
+    """Of its cells; "", which no cells have, for a file that is no notebook."""
+    try:
+        return as_text(shown_cells(parse_notebook(decode(data).text)))
+    except NotebookError:
+        return ""
 
 
 def _told(cell: ShownCell, language: str) -> dict[str, str]:

@@ -1,5 +1,7 @@
 """Before a command: which documents are saved for it, and what it will not see (PROTOCOL, Before a command).
 
+A notebook is a document whose text is that of its cells.
+
 Policy `agent`: documents whose only unsaved changes are the agent's are saved by the editor; what holds unsaved
 typing of the user stays as it is, and the model is told. `auto` saves these too, `ask` asks the user about them once,
 `never` saves nothing. A file that has changed on disk since is saved by none of them. What is on disk is looked at, not
@@ -31,14 +33,22 @@ MaySave: TypeAlias = Callable[[Sequence[str]], Awaitable[bool]]
 """Whether the user lets these files be saved, whose unsaved changes are his. Must not raise."""
 
 
+def _decoded(data: bytes) -> str:
+    return decode(data).text
+
+
 @dataclass(slots=True)
 class Savable:
-    """A document since it was opened or saved, when its text was `clean_text`; who has changed it since."""
+    """A document since it was opened or saved, when its text was `clean_text`; who has changed it since.
+
+    `text_in` makes of the file's bytes what is compared with the document's text.
+    """
 
     path: str
     clean_text: str
     agent_wrote: bool = False
     user_typed: bool = False
+    text_in: Callable[[bytes], str] = _decoded
 
 
 Documents: TypeAlias = Callable[[], list[tuple[Savable, OpenDocument]]]
@@ -49,22 +59,21 @@ async def unsaved_note(
     documents: Documents, save: Save | None, policy: SavePolicy = "agent", may_save: MaySave | None = None
 ) -> str:
     """Has saved what may be saved, and says in one sentence what a command will not see ("" for nothing)."""
-    owners = await _owners(documents())
+    found = await _owned(documents())
     if save and policy != "never":
-        typed = sorted(path for path, owner in owners.items() if owner == "user")
+        typed = sorted(document.path for document, owner in found if owner == "user")
         is_user_asked = policy == "ask" and typed and may_save is not None and await may_save(typed)
         saved = {"agent", "user"} if policy == "auto" or is_user_asked else {"agent"}
         # As they are now: whoever was asked may have typed meanwhile.
-        found = documents()
-        owners = await _owners(found)
-        savable = [document for _, document in found if owners[document.path] in saved]
+        found = await _owned(documents())
+        savable = [document for document, owner in found if owner in saved]
         if savable:
             await save(savable)
-            owners = await _owners(documents())
-    unsaved = {path: owner for path, owner in owners.items() if owner != "nobody"}
+            found = await _owned(documents())
+    unsaved = sorted((document.path, owner) for document, owner in found if owner != "nobody")
     if not unsaved:
         return ""
-    listed = ", ".join(f"{path} ({_WHOSE[owner]})" for path, owner in sorted(unsaved.items()))
+    listed = ", ".join(f"{path} ({_WHOSE[owner]})" for path, owner in unsaved)
     return f"Not saved in the editor, so commands see the older text on disk: {listed}."
 
 
@@ -75,16 +84,17 @@ _WHOSE = {
 }
 
 
-async def _owners(documents: list[tuple[Savable, OpenDocument]]) -> dict[str, Owner]:
-    def look() -> dict[str, Owner]:
-        return {document.path: _owner(savable, document.text) for savable, document in documents}
+async def _owned(documents: list[tuple[Savable, OpenDocument]]) -> list[tuple[OpenDocument, Owner]]:
+    def look() -> list[tuple[OpenDocument, Owner]]:
+        return [(document, _owner(savable, document.text)) for savable, document in documents]
 
     return await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
 
 
 def _owner(savable: Savable, text: str) -> Owner:
     """Whose changes are in the document and not on disk."""
-    on_disk = _text_on_disk(savable.path)
+    data = _on_disk(savable.path)
+    on_disk = None if data is None else savable.text_in(data)
     if on_disk is None:
         # Not there, or not to be compared: a new file of the user's, or one that only the flags can tell of.
         changed = savable.agent_wrote or savable.user_typed
@@ -97,13 +107,13 @@ def _owner(savable: Savable, text: str) -> Owner:
     return "user" if savable.user_typed else "agent"
 
 
-def _text_on_disk(path: str) -> str | None:
+def _on_disk(path: str) -> bytes | None:
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         with open(descriptor, "rb") as file:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_BYTES:
                 return None
-            return decode(file.read(MAX_BYTES)).text
+            return file.read(MAX_BYTES)
     except OSError:
         return None

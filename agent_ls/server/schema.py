@@ -3,28 +3,49 @@
 It describes every message of ours: a request or notification of a client, or an `agent/event` of the server. What a
 request is answered with cannot be told from the answer alone, so results stand beside the requests, under `methods`
 and, for what the server asks of a client, under `clientRequests`.
+
+What a client sends may leave out what has a default. What the server sends has every field that has a value, and none
+that has not (to_wire.encoded); the data of events has all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, get_args, get_type_hints
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, get_type_hints
 
-from pydantic import BaseModel, TypeAdapter
-from pydantic.alias_generators import to_camel
+from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, models_json_schema
 
-from agent_ls.loop.event_codec import DELTA_KINDS
-from agent_ls.loop.events import RecordedEvent
+from agent_ls.server import event_schema
 from agent_ls.server.assembly import ROUTES
 from agent_ls.server.errors import CODES
-from agent_ls.server.protocol import ASKED, EVENT_METHOD, VERSION, Access
+from agent_ls.server.event_schema import REF, an_object, ref
+from agent_ls.server.protocol import ASKED, EVENT_METHOD, VERSION
 from agent_ls.server.rpc import Route
 
 DIALECT = GenerateJsonSchema.schema_dialect
-REF = "#/$defs/{model}"
-NAMES_FILES = ("file_change", "hunk_state")
-"""Kinds of events to which the server adds `uri` beside each `path`."""
+_NULL = {"type": "null"}
+_TEXT = {"type": "string"}
+_COUNT = {"type": "integer"}
+
+
+def _list_of(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": item}
+
+
+KNOWN: Mapping[tuple[str, str], Mapping[str, Any]] = {
+    ("SubscribeResult", "events"): _list_of(ref("Event")),
+    ("Pending", "approvals"): _list_of(ref("ApprovalRequested")),
+    ("Pending", "questions"): _list_of(ref("QuestionAsked")),
+    ("Snapshot", "items"): _list_of(ref("Item")),
+    ("Snapshot", "usage"): ref("UsageReport"),
+    ("Snapshot", "plan"): ref("PlanChanged"),
+    ("HistoryResult", "items"): _list_of(ref("Item")),
+    ("SessionInfo", "queue"): _list_of(an_object({"queuedId": _TEXT, "text": _TEXT, "images": _COUNT})),
+    ("SessionInfo", "steering"): _list_of(an_object({"steerId": _TEXT, "text": _TEXT})),
+    ("ReviewResult", "refused"): _list_of(an_object({"id": _TEXT, "reason": _TEXT})),
+}
+"""Fields that hold plain JSON where the types are, as it was encoded before: what it is."""
 
 
 def protocol_schema() -> dict[str, Any]:
@@ -32,6 +53,10 @@ def protocol_schema() -> dict[str, Any]:
     models = dict(_models())
     refs, definitions = models_json_schema(list(models.values()), by_alias=True, ref_template=REF)
     defs: dict[str, Any] = definitions["$defs"]
+    told = event_schema.definitions()
+    if clash := defs.keys() & told.keys():
+        raise ValueError(f"two types of the protocol have one name: {sorted(clash)}")
+    defs |= told
     methods = {
         route.params.method: {
             "params": refs[models[route.params.method, "params"]],
@@ -39,21 +64,20 @@ def protocol_schema() -> dict[str, Any]:
         }
         for route in ROUTES
     }
-    kinds = {cls.kind: _event_data(cls, defs) for cls in get_args(RecordedEvent)}
-    defs["Event"] = {
-        "anyOf": [*map(_recorded, kinds, kinds.values()), _client_request(), _access(), _delta()]
-    }
+    asked = {what: {side: refs[models[what, side]] for side in ("params", "result")} for what in ASKED}
+    received = [*(one["params"] for one in methods.values()), *(one["result"] for one in asked.values())]
+    _as_it_goes_out(defs, _reachable(received, defs) | told.keys())
+    for (model, field), known in KNOWN.items():
+        defs[model]["properties"][field] = known
     return {
         "$schema": DIALECT,
         "title": f"agent-ls protocol, version {VERSION}",
         "anyOf": [
             *(_call(method, one["params"]) for method, one in methods.items()),
-            _call(EVENT_METHOD, {"$ref": "#/$defs/Event"}),
+            _call(EVENT_METHOD, ref("Event")),
         ],
         "methods": methods,
-        "clientRequests": {
-            what: {side: refs[models[what, side]] for side in ("params", "result")} for what in ASKED
-        },
+        "clientRequests": asked,
         "errors": dict(CODES),
         "$defs": dict(sorted(defs.items())),
     }
@@ -66,7 +90,6 @@ def result_of(route: Route) -> type[BaseModel]:
 
 
 def _models() -> Iterator[tuple[tuple[str, str], tuple[type[BaseModel], JsonSchemaMode]]]:
-    """What a client sends may leave out what has a default; what the server sends leaves out what is None."""
     for route in ROUTES:
         yield (route.params.method, "params"), (route.params, "validation")
         yield (route.params.method, "result"), (result_of(route), "validation")
@@ -75,96 +98,44 @@ def _models() -> Iterator[tuple[tuple[str, str], tuple[type[BaseModel], JsonSche
         yield (what, "result"), (result, "validation")
 
 
+def _as_it_goes_out(defs: Mapping[str, Any], others: Iterable[str]) -> None:
+    """Mends the definitions of what the server alone sends, and in all the word by which an object is known."""
+    for name, schema in defs.items():
+        properties = schema.get("properties", {})
+        required = set(schema.get("required", ()))
+        required |= {field for field, inner in properties.items() if "const" in inner}
+        if name not in others:
+            optional = {field for field, inner in properties.items() if _NULL in inner.get("anyOf", ())}
+            for field in optional:
+                properties[field] = _without_null(properties[field])
+            required = properties.keys() - optional
+        if required:
+            schema["required"] = [field for field in properties if field in required]
+
+
+def _without_null(schema: Mapping[str, Any]) -> dict[str, Any]:
+    rest = [choice for choice in schema["anyOf"] if choice != _NULL]
+    kept = {key: value for key, value in schema.items() if key not in ("anyOf", "default")}
+    return {**kept, **rest[0]} if len(rest) == 1 else {**kept, "anyOf": rest}
+
+
+def _reachable(schemas: Iterable[Any], defs: Mapping[str, Any]) -> set[str]:
+    """The names of all definitions that these refer to, directly or not."""
+    found: set[str] = set()
+    waiting = list(schemas)
+    while waiting:
+        match waiting.pop():
+            case {"$ref": str(target)}:
+                name = target.removeprefix(REF.format(model=""))
+                if name not in found:
+                    found.add(name)
+                    waiting.append(defs[name])
+            case dict(inner):
+                waiting.extend(inner.values())
+            case list(inner):
+                waiting.extend(inner)
+    return found
+
+
 def _call(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    return _object({"jsonrpc": {"const": "2.0"}, "method": {"const": method}, "params": params})
-
-
-def _event_data(cls: type[Any], defs: dict[str, Any]) -> dict[str, Any]:
-    """In events every field is there, so all are required."""
-    schema = TypeAdapter(cls).json_schema(mode="serialization", ref_template=REF)
-    for name, inner in schema.pop("$defs", {}).items():
-        defs.setdefault(name, _camel(inner))
-    schema = _camel(schema)
-    if cls.kind in NAMES_FILES:
-        schema["properties"]["uri"] = {"type": "string"}
-    return schema
-
-
-def _camel(schema: dict[str, Any]) -> dict[str, Any]:
-    if not (properties := schema.get("properties")):
-        return schema
-    named = {to_camel(name): inner for name, inner in properties.items()}
-    return {**schema, "properties": named, "required": list(named)}
-
-
-def _recorded(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    return _object(
-        {
-            "sessionId": {"type": "string"},
-            "seq": {"type": "integer", "minimum": 1},
-            "kind": {"const": kind},
-            "timestamp": {"type": "string"},
-            "data": data,
-        },
-        {"turnId": {"type": "string"}, "agentId": {"type": "string"}},
-    )
-
-
-def _delta() -> dict[str, Any]:
-    return _object(
-        {
-            "sessionId": {"type": "string"},
-            "kind": {"enum": sorted(DELTA_KINDS)},
-            "timestamp": {"type": "string"},
-            "after": {"type": "integer", "minimum": 0},
-            "partId": {"type": "string"},
-            "offset": {"type": "integer", "minimum": 0},
-            "data": _object({"text": {"type": "string"}}, {"name": {"type": "string"}}),
-        },
-        {"turnId": {"type": "string"}, "agentId": {"type": "string"}},
-    )
-
-
-def _client_request() -> dict[str, Any]:
-    data = {
-        "requestId": {"type": "string"},
-        "clientId": {"type": "string"},
-        "what": {"type": "string"},
-        "params": {"type": "object"},
-        "deadlineMs": {"type": "integer"},
-    }
-    return _object(
-        {
-            "sessionId": {"type": "string"},
-            "kind": {"const": "client_request"},
-            "timestamp": {"type": "string"},
-            "data": _object(data),
-        }
-    )
-
-
-def _access() -> dict[str, Any]:
-    data = _object(
-        {"access": {"enum": list(get_args(Access))}},
-        {
-            "owner": _object(
-                {"pid": {"type": "integer"}, "host": {"type": "string"}, "program": {"type": "string"}}
-            )
-        },
-    )
-    return _object(
-        {
-            "sessionId": {"type": "string"},
-            "kind": {"const": "access"},
-            "timestamp": {"type": "string"},
-            "data": data,
-        }
-    )
-
-
-def _object(required: Mapping[str, Any], optional: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {**required, **(optional or {})},
-        "required": list(required),
-    }
+    return an_object({"jsonrpc": {"const": "2.0"}, "method": {"const": method}, "params": params})

@@ -315,8 +315,9 @@ class Owners(Protocol):
         """Whether another process has it open now; False for one that there is not, too."""
         ...
 
-    async def read_along(self, session_id: str) -> ReadAlong:
-        """
+    async def read_along(self, session_id: str) -> ReadAlong | None:
+        """None: it is no other's any more, or was let go of meanwhile. Then it is to be opened, or asked for again.
+
         Raises:
             UnknownSessionError.
         """

@@ -12,9 +12,8 @@ import contextlib
 import contextvars
 import logging
 import os
-import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -28,6 +27,7 @@ from agent_ls.server.features import documents, notebooks
 from agent_ls.server.framing import FrameParser
 from agent_ls.server.io import ByteCount, ThreadWriter, read_in_thread
 from agent_ls.server.jsonrpc import AgentProtocol, plain_converter
+from agent_ls.system import is_alive, on_ending_signals
 
 log = logging.getLogger(__name__)
 
@@ -88,6 +88,7 @@ class AgentServer(LanguageServer):
         self.host = LspEditorHost(self.protocol, sleep)
         self.protocol.on_exit = self.finish
         self.protocol.on_agent = backend.call
+        self.protocol.on_unread = self.host.unread
         self.protocol.on_initialize = self.initialized.set
         self._backend_scope = anyio.CancelScope()
         # An editor may leave us a second between `shutdown` and the end, so all begins to settle at the former.
@@ -110,7 +111,7 @@ class AgentServer(LanguageServer):
         """Serves one connection until its end, and returns the process's exit code."""
         self.writer = ThreadWriter(connection.writer, lambda: self.finish(1))
         self.protocol.set_writer(self.writer)
-        with _signals(lambda: self.finish(0)):
+        with on_ending_signals(lambda: self.finish(0)):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._run_backend)
                 tasks.start_soon(self._watch_parent)
@@ -119,6 +120,8 @@ class AgentServer(LanguageServer):
                     reading.on_message(body, is_answered=connection.is_answered and index == 0)
                 read_in_thread(connection.reader, connection.parser, reading)
                 await self._done.wait()
+                # Nobody answers any more, and who waits shielded for an edit would outlast the time to settle.
+                self.protocol.let_go()
                 tasks.cancel_scope.cancel()
         self.writer.close()
         return self._code
@@ -134,9 +137,10 @@ class AgentServer(LanguageServer):
         """An editor that crashed may leave its pipe open in another process, but its id is gone."""
         await self.initialized.wait()
         pid = self.protocol.client.process_id
-        if pid is None or os.name != "posix" or not _is_alive(pid, is_parent=False):
+        if pid is None or not _is_alive(pid, is_parent=False):
             return  # not told, or a number of another machine or container
-        is_parent = os.getppid() == pid
+        # On Windows a process keeps the number of its parent, whatever becomes of that.
+        is_parent = os.name == "posix" and os.getppid() == pid
         while _is_alive(pid, is_parent=is_parent):  # noqa: ASYNC110  # the end of a foreign process is no event
             await anyio.sleep(PARENT_POLL_S)
         self.finish(1)
@@ -201,28 +205,7 @@ class _Reading:
         self._server.finish(0 if self._server.protocol.is_shut_down else 1)
 
 
-@contextlib.contextmanager
-def _signals(end: Callable[[], None]) -> Iterator[None]:
-    loop = asyncio.get_running_loop()
-    caught = (signal.SIGINT, signal.SIGTERM)
-    with contextlib.suppress(NotImplementedError, ValueError):  # Windows; not the main thread
-        for number in caught:
-            loop.add_signal_handler(number, end)
-    try:
-        yield
-    finally:
-        with contextlib.suppress(NotImplementedError, ValueError):  # as above
-            for number in caught:
-                loop.remove_signal_handler(number)
-
-
 def _is_alive(pid: int, *, is_parent: bool) -> bool:
     if is_parent:
         return os.getppid() == pid  # also tells of a dead one that nobody has reaped yet
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    return is_alive(pid)

@@ -38,6 +38,9 @@ def main(token_file: str = "") -> int:
         _write(writer, frame(answer))
     # Nothing of what is imported now is ever garbage; looking for some would cost a quarter of the time.
     gc.disable()
+    from agent_ls.server.lean_imports import make_lean
+
+    make_lean()
     from agent_ls.server.backend import AgentBackend
     from agent_ls.server.server import Connection, run
 

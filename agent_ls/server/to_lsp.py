@@ -78,5 +78,6 @@ def document_edit(
 @lru_cache(maxsize=4096)
 def uri(path: str) -> str:
     """The `file:` uri of an absolute path, percent-encoded as editors do it."""
-    plain = path.replace("\\", "/") if path[1:2] == ":" else path
-    return "file://" + quote(plain if plain.startswith("/") else f"/{plain}", errors="surrogateescape")
+    if path[1:2] == ":":  # a drive of Windows
+        return f"file:///{path[:2]}" + quote(path[2:].replace("\\", "/"), errors="surrogateescape")
+    return "file://" + quote(path, errors="surrogateescape")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agent_ls.loop import items as items_codec
-from agent_ls.loop.events import Delta, Hunk
+from agent_ls.loop.events import Delta, Hunk, QueueItem
 from agent_ls.loop.items import Item
 from agent_ls.loop.session import Session
 from agent_ls.server import protocol as wire, to_lsp
@@ -16,7 +16,7 @@ from agent_ls.server.seams import Summary
 
 if TYPE_CHECKING:
     from agent_ls.app.rolling_back import RolledFile
-    from agent_ls.loop.inbox import Input, Steer
+    from agent_ls.loop.inbox import Steer
     from agent_ls.store.locks import Owner
 
 # The codec's envelope begins like this, and only these kinds name files that an editor may show.
@@ -73,7 +73,7 @@ def session_info(summary: Summary, session: Session | None) -> wire.SessionInfo:
         access="owner" if session or not summary.owner else "readOnly",
         owner=None if session else owner(summary.owner),
         is_walkthrough=summary.is_walkthrough,
-        queue=queue(session.queue) if session else (),
+        queue=queue([item.told() for item in session.queue]) if session else (),
         steering=steering(session.steering) if session else (),
     )
 
@@ -82,8 +82,8 @@ def owner(found: Owner | None) -> wire.OwnerInfo | None:
     return wire.OwnerInfo(pid=found.pid, host=found.host, program=found.program) if found else None
 
 
-def queue(items: Sequence[Input]) -> tuple[dict[str, Any], ...]:
-    return tuple({"queuedId": item.queued_id, "text": item.text} for item in items)
+def queue(items: Sequence[QueueItem]) -> tuple[dict[str, Any], ...]:
+    return tuple({"queuedId": it.queued_id, "text": it.text, "images": it.images} for it in items)
 
 
 def steering(steers: Sequence[Steer]) -> tuple[dict[str, Any], ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from agent_ls.llm.messages import Message, Role, ToolResultPart
+from agent_ls.llm.messages import ImagePart, Message, Role, ToolResultPart
 from agent_ls.llm.requests import FinishReason, Usage
 from agent_ls.loop.emission import output_part
 from agent_ls.loop.events import (
@@ -22,6 +22,7 @@ from agent_ls.loop.events import (
     QuestionAnswered,
     QuestionAsked,
     QueueChanged,
+    QueueItem,
     ReasoningEnd,
     ReasoningStart,
     Reverted,
@@ -92,6 +93,7 @@ class Fold:
     `intents` are those of calls that have not ended, `filed` the call and path of the changes that such calls have
     told. `standings` are by path. `notices` are those that the model has not been told. `reviews` are of calls that
     have not ended, by call; `proposed` has their hunks that wait for a verdict.
+    `left_running` are background commands that the end of their process ended, by terminal.
     `checkpoints` are by the id of the turn that came next, or of the roll back; `turn_ids` are those of the inputs in
     `turns`.
     """
@@ -116,10 +118,12 @@ class Fold:
     outputs: dict[str, str] = field(default_factory=dict)
     approvals: dict[str, ApprovalRequested] = field(default_factory=dict)
     terminals: dict[str, TerminalOpen] = field(default_factory=dict)
+    left_running: dict[str, str] = field(default_factory=dict)
     untold_input: UserTurn | None = None
     untold_steers: list[Steer] = field(default_factory=list)
     queue: list[Input] = field(default_factory=list)
     steers: list[Steer] = field(default_factory=list)
+    images: dict[str, tuple[ImagePart, ...]] = field(default_factory=dict)
     begun: set[str] = field(default_factory=set)
     call_ids: set[str] = field(default_factory=set)
     answers: dict[str, Submitted] = field(default_factory=dict)
@@ -239,10 +243,11 @@ class Fold:
                 self._answer(key, Submitted(envelope.turn_id))
             case TerminalOpen() as terminal:
                 self.terminals[terminal.terminal_id] = terminal
-            case TerminalExit(terminal_id=terminal_id):
-                self.terminals.pop(terminal_id, None)
+            case TerminalExit() as ended:
+                self._exited(ended)
             case SessionStart(provider=provider, model=model):
                 self.provider, self.model, self.is_closed = provider, model, False
+                self.left_running.clear()
             case SessionEnd(reason=reason):
                 self.is_closed = True
                 if reason != "suspended":
@@ -283,14 +288,26 @@ class Fold:
                 self._decided(resolved)
             case TerminalOpen() as terminal:
                 self.terminals[terminal.terminal_id] = terminal
-            case TerminalExit(terminal_id=terminal_id):
-                self.terminals.pop(terminal_id, None)
+            case TerminalExit() as ended:
+                self._exited(ended)
             case UsageReport(total_cost_usd=cost_usd):
                 self.cost_usd = cost_usd
             case _:
                 pass
 
+    def _exited(self, ended: TerminalExit) -> None:
+        terminal = self.terminals.pop(ended.terminal_id, None)
+        if terminal and terminal.background and ended.exit_code is None:
+            self.left_running[terminal.terminal_id] = terminal.title
+
+    @property
+    def ended_with_process(self) -> list[str]:
+        """The background commands that ran until the process ended that has written last."""
+        still_open = (terminal.title for terminal in self.terminals.values() if terminal.background)
+        return [*self.left_running.values(), *still_open]
+
     def _call_ended(self, ended: str) -> None:
+        self.left_running.pop(ended, None)  # it never came to run
         self.outputs.pop(output_part(ended), None)
         # What it changed has been told by now, and what it had not changed then, it never did.
         self.intents = [intent for intent in self.intents if intent.call_id != ended]
@@ -303,6 +320,7 @@ class Fold:
                 self._mark_input(envelope.turn_id, text)
                 self.untold_input = None
                 self.begun.add(queued_id)
+                self.images.pop(queued_id, None)
                 self._answer(
                     key, Submitted(queued_id=queued_id) if queued_id else Submitted(envelope.turn_id)
                 )
@@ -310,19 +328,22 @@ class Fold:
             case QueueChanged(items=items):
                 for item in items:
                     self._answer(item.client_key, Submitted(queued_id=item.queued_id))
-                waiting = (item for item in items if item.queued_id not in self.begun)
-                self.queue = [Input(i.text, client_key=i.client_key, queued_id=i.queued_id) for i in waiting]
+                self.queue = [self._waiting(item) for item in items if item.queued_id not in self.begun]
             case SteeringQueued(steer_id=steer_id, text=text, client_key=key):
                 self._answer(key, Submitted(steer_id=steer_id))
-                self.steers.append(Steer(SteerId(steer_id), text, client_key=key))
+                self.steers.append(Steer(SteerId(steer_id), text, self.images.get(steer_id, ()), key))
             case RuleRemoved(rule_id=rule_id):
                 self.session_grants.discard(rule_id)
                 self.turn_grants.discard(rule_id)
             case SteeringRemoved(steer_id=steer_id) | SteeringInjected(steer_id=steer_id):
+                self.images.pop(steer_id, None)
                 self.steers = [steer for steer in self.steers if steer.id != steer_id]
                 self.untold_steers = [steer for steer in self.untold_steers if steer.id != steer_id]
             case _:
                 pass
+
+    def _waiting(self, item: QueueItem) -> Input:
+        return Input(item.text, self.images.get(item.queued_id, ()), item.client_key, item.queued_id)
 
     def _mark_input(self, turn_id: str, text: str) -> None:
         place = len(self.turns)

@@ -174,7 +174,9 @@ def fingerprint(data: bytes | None) -> str:
     """None: there is no such file."""
     if data is None:
         return NO_FILE
-    return sha256(data) if looks_binary(data) else text_fingerprint(decode(data).text)
+    if looks_binary(data) or data.isascii():  # ASCII is its own text
+        return sha256(data)
+    return text_fingerprint(decode(data).text)
 
 
 def text_fingerprint(text: str | None) -> str:

@@ -22,11 +22,17 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from agent_ls import system
 from agent_ls.store.errors import SessionLockedError
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS
 
 if sys.platform == "win32":
     import msvcrt
+
+    import pywintypes
+    import win32con
+    import win32file
+    import winerror
 else:
     import fcntl
 
@@ -109,12 +115,19 @@ class SessionLock:
 def kernel_lock(descriptor: int) -> None:
     """
     Raises:
-        OSError: BlockingIOError (on Windows PermissionError) when another holds it.
+        OSError: BlockingIOError (PermissionError on some network file systems) when another holds it.
     """
     if sys.platform == "win32":
         # A region far behind the content: a locked one could not be read by others.
-        os.lseek(descriptor, 1 << 30, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        place = pywintypes.OVERLAPPED()
+        place.Offset = 1 << 30
+        flags = win32con.LOCKFILE_EXCLUSIVE_LOCK | win32con.LOCKFILE_FAIL_IMMEDIATELY
+        try:
+            win32file.LockFileEx(msvcrt.get_osfhandle(descriptor), flags, 1, 0, place)
+        except pywintypes.error as error:
+            if error.winerror in (winerror.ERROR_LOCK_VIOLATION, winerror.ERROR_IO_PENDING):
+                raise BlockingIOError(errno.EAGAIN, error.strerror) from error
+            raise OSError(errno.ENOTSUP, error.strerror) from error
     else:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
@@ -206,6 +219,8 @@ def recorded_owner(path: Path) -> Owner | None:
         return None
     try:
         return _read(descriptor)
+    except OSError:
+        return None
     finally:
         os.close(descriptor)
 
@@ -225,15 +240,11 @@ def this_process(program: str = "") -> Owner:
 
 
 def is_alive(owner: Owner) -> bool:
-    """Of another host it cannot be known, so it counts as alive; nor on Windows, where signal 0 is Ctrl-C."""
-    if owner.host != socket.gethostname() or sys.platform == "win32":
+    """Of another host it cannot be known, so it counts as alive."""
+    if owner.host != socket.gethostname():
         return True
-    try:
-        os.kill(owner.pid, 0)
-    except ProcessLookupError:
+    if not system.is_alive(owner.pid):
         return False
-    except (PermissionError, OverflowError):
-        pass
     return not owner.started or owner.started == _start_time(owner.pid)
 
 

@@ -40,6 +40,7 @@ RecordKind: TypeAlias = Literal[
     "notice",
     "review",
     "result",
+    "images",
     "shown",
     "known",
     "change",

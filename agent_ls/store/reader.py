@@ -14,7 +14,7 @@ from agent_ls.store.fold import Fold
 from agent_ls.store.journal import intent_from_json, review_from_json, standing_from_json
 from agent_ls.store.log import Header, parse_header
 from agent_ls.store.recorder import LATEST_KINDS
-from agent_ls.store.records import prefix_from_json, result_from_json, turn_from_json
+from agent_ls.store.records import images_from_json, prefix_from_json, result_from_json, turn_from_json
 
 _EVENT = b'{"event":'
 
@@ -127,6 +127,8 @@ class _Reading:
             self.fold.partial(partial)
         elif result := record.get("result"):
             self.fold.result(result["callId"], result_from_json(result["part"]))
+        elif images := record.get("images"):
+            self.fold.images[images["id"]] = images_from_json(images)
         elif shown := record.get("shown"):
             self.fold.shown[shown["path"]] = shown["digest"]
             self.fold.known.pop(shown["path"], None)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from agent_ls.llm.messages import JsonValue, ToolResultPart
+from agent_ls.llm.messages import ImagePart, JsonValue, ToolResultPart
 from agent_ls.loop.emission import output_part
 from agent_ls.loop.events import AssistantTextEnd, Envelope, ProcessingEnd, ReasoningEnd, Title, ToolCallEnd
 from agent_ls.loop.prefix import Prefix
@@ -17,7 +17,7 @@ from agent_ls.loop.turns import Turn
 from agent_ls.store.errors import UnknownOutputError
 from agent_ls.store.journal import Intent, Review, Standing, Written
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, SessionLog, event_record, make_private_folder, record
-from agent_ls.store.records import prefix_to_json, result_to_json, turn_to_json
+from agent_ls.store.records import images_to_json, prefix_to_json, result_to_json, turn_to_json
 
 LATEST_KINDS = frozenset(("usage", "plan"))
 """Of these events only the newest counts; who comes late is told it without a look through the log."""
@@ -97,6 +97,9 @@ class StoreRecorder:
 
     def result(self, call_id: str, result: ToolResultPart) -> None:
         self._log.append(record("result", {"callId": call_id, "part": result_to_json(result)}))
+
+    def images(self, message_id: str, images: Sequence[ImagePart]) -> None:
+        self._log.append(record("images", {"id": message_id, "images": images_to_json(images)}))
 
     def shown(self, path: str, digest: str) -> None:
         self._log.append(record("shown", {"path": path, "digest": digest}))

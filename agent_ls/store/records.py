@@ -6,7 +6,7 @@ This module does not know that files exist.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TypeAlias, assert_never
 
@@ -134,6 +134,19 @@ def result_to_json(result: ToolResultPart) -> dict[str, Any]:
     return _part_to_json(result)
 
 
+def images_to_json(images: Sequence[ImagePart]) -> list[dict[str, Any]]:
+    return [_part_to_json(image) for image in images]
+
+
+def images_from_json(record: Json) -> tuple[ImagePart, ...]:
+    """Those in the field `images`.
+
+    Raises:
+        KeyError, TypeError, ValueError: the record is not whole.
+    """
+    return tuple(_image(image) for image in record["images"])
+
+
 def result_from_json(record: Json) -> ToolResultPart:
     """
     Raises:
@@ -147,11 +160,13 @@ def _turn(record: Json) -> Turn | None:
     match record["type"]:
         case "user":
             context = _text(record.get("context", ""))
-            return UserTurn(_text(record["content"]), timestamp, _images(record), context)
+            return UserTurn(_text(record["content"]), timestamp, images_from_json(record), context)
         case "system":
             return SystemTurn(_text(record["content"]), timestamp)
         case "steering":
-            return SteeringTurn(_text(record["content"]), timestamp, record["source"], _images(record))
+            return SteeringTurn(
+                _text(record["content"]), timestamp, record["source"], images_from_json(record)
+            )
         case "tool_results":
             return ToolResultsTurn(tuple(_result(result) for result in record["results"]), timestamp)
         case "compaction":
@@ -267,12 +282,8 @@ def _result(record: Json) -> ToolResultPart:
         _text(record["name"]),
         _text(record["content"]),
         bool(record["isError"]),
-        _images(record),
+        images_from_json(record),
     )
-
-
-def _images(record: Json) -> tuple[ImagePart, ...]:
-    return tuple(_image(image) for image in record["images"])
 
 
 def _image(record: Json) -> ImagePart:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent_ls.loop import event_codec
@@ -33,12 +33,18 @@ from agent_ls.store.recorder import StoreRecorder, output_path, read_output
 
 @dataclass(frozen=True, slots=True)
 class OpenSession:
-    """A session that this process owns. `stored` is what was there, None for a new one."""
+    """A session that this process owns. `stored` is what was there, None for a new one.
+
+    `put_out` is who was put out of its right for it, and may not know that yet. `taken_from` is who had it when it was
+    taken over, put out or not.
+    """
 
     folder: Path
     recorder: StoreRecorder
     lock: SessionLock
     stored: StoredSession | None = None
+    put_out: Owner | None = None
+    taken_from: Owner | None = None
 
     def close(self) -> None:
         """The log, then the lock. May be called again."""
@@ -123,7 +129,7 @@ class SessionStore:
         except BaseException:
             lock.release()
             raise
-        return self._opened(session_id, folder, lock)
+        return replace(self._opened(session_id, folder, lock), put_out=asked)
 
     def owner(self, session_id: str) -> Owner | None:
         """The process that has the session open, as far as its lock file tells; None when nobody has.

@@ -39,7 +39,14 @@ from agent_ls.environments.errors import (
     StaleFileError,
     UnsupportedError,
 )
-from agent_ls.testing.places import EnvironmentFactory as EnvironmentFactory, opened, printed
+from agent_ls.testing.places import (
+    EnvironmentFactory as EnvironmentFactory,
+    joined,
+    lines,
+    opened,
+    printed,
+    shell,
+)
 
 pytestmark = [pytest.mark.anyio]
 
@@ -184,11 +191,10 @@ async def test_a_commit_creates_changes_and_deletes_and_answers_in_order(open_en
             ],
             WHO,
         )
-        root = env.working_directory()
         assert list(states) == [
-            FileState(f"{root}/old.txt", b"old", None),
-            FileState(f"{root}/new/deep/file.txt", None, b"new"),
-            FileState(f"{root}/change.txt", b"1", b"2"),
+            FileState(joined(env, "old.txt"), b"old", None),
+            FileState(joined(env, "new/deep/file.txt"), None, b"new"),
+            FileState(joined(env, "change.txt"), b"1", b"2"),
         ]
         assert not await env.file_exists("old.txt")
         assert await env.read_bytes("new/deep/file.txt") == b"new"
@@ -428,48 +434,72 @@ async def test_glob_after_a_commit_gives_the_written_file_first(open_env: Open) 
 
 @runners
 async def test_a_command_gives_its_streams_and_its_exit_code(open_env: Open) -> None:
-    pieces: list[tuple[str, str]] = []
+    pieces: dict[str, list[str]] = {"stdout": [], "stderr": []}
+    whole: list[str] = []
+
+    def take(stream: str, text: str) -> None:
+        pieces[stream].append(text)
+        whole.append(text)
+
     async with open_env({}) as env:
-        result = await env.exec_command(
-            "echo out; echo err >&2; exit 3",
-            CommandOptions(),
-            lambda stream, text: pieces.append((stream, text)),
-        )
-    assert (result.stdout, result.stderr, result.exit_code) == ("out\n", "err\n", 3)
-    assert sorted(pieces) == [("stderr", "err\n"), ("stdout", "out\n")]
-    assert result.output == "".join(text for _, text in pieces)
+        result = await env.exec_command(shell(env).three_answers, CommandOptions(), take)
+    assert (lines(result.stdout), lines(result.stderr), result.exit_code) == ("out\n", "err\n", 3)
+    assert {stream: "".join(texts) for stream, texts in pieces.items()} == {
+        "stdout": result.stdout,
+        "stderr": result.stderr,
+    }
+    assert result.output == "".join(whole)
     assert not result.timed_out
     assert result.note == ""
 
 
 @runners
-@pytest.mark.parametrize(
-    ("command", "options", "output"),
-    [
-        ("cat here.txt", CommandOptions(working_dir="sub"), "found me\n"),
-        ("echo $GREETING", CommandOptions(env_vars={"GREETING": "hello"}), "hello\n"),
-        ("cat", CommandOptions(), ""),
-        ("kill -9 $$", CommandOptions(), ""),
-    ],
-    ids=["working directory", "variables", "no input", "killed"],
-)
-async def test_a_command_gets_what_its_options_say(
-    open_env: Open, command: str, options: CommandOptions, output: str
-) -> None:
+async def test_a_command_runs_where_its_options_say(open_env: Open) -> None:
     async with open_env({"sub/here.txt": "found me\n"}) as env:
-        result = await env.exec_command(command, options)
-    assert result.output == output
-    assert result.exit_code == (-9 if "kill" in command else 0)
+        result = await env.exec_command(shell(env).show_file, CommandOptions(working_dir="sub"))
+    assert (result.output, result.exit_code) == ("found me\n", 0)
+
+
+@runners
+async def test_a_command_gets_the_variables_of_its_options(open_env: Open) -> None:
+    async with open_env({}) as env:
+        options = CommandOptions(env_vars={"GREETING": "hello"})
+        result = await env.exec_command(shell(env).greet, options)
+    assert (lines(result.output), result.exit_code) == ("hello\n", 0)
+
+
+@runners
+async def test_a_command_has_no_input(open_env: Open) -> None:
+    async with open_env({}) as env:
+        result = await env.exec_command(shell(env).read_all, CommandOptions())
+    assert (result.output, result.exit_code) == ("", 0)
+
+
+@runners
+async def test_a_command_that_is_killed_says_so(open_env: Open) -> None:
+    async with open_env({}) as env:
+        if not (kill := shell(env).kill_itself):
+            pytest.skip("a system without signals")
+        result = await env.exec_command(kill, CommandOptions())
+    assert (result.output, result.exit_code) == ("", -9)
+
+
+@runners
+async def test_a_command_at_its_limit_is_ended_with_what_it_started(open_env: Open) -> None:
+    async with open_env({}) as env:
+        result = await env.exec_command(shell(env).forever, CommandOptions(timeout_ms=300))
+    assert result.timed_out
+    assert result.exit_code != 0
 
 
 @runners
 @pytest.mark.parametrize(
     ("command", "options", "error"),
     [
-        ("true", CommandOptions(working_dir="missing"), PathNotFoundError),
-        ("true", CommandOptions(working_dir="sub/here.txt"), NotAFolderError),
+        ("exit", CommandOptions(working_dir="missing"), PathNotFoundError),
+        ("exit", CommandOptions(working_dir="sub/here.txt"), NotAFolderError),
         ("nul\0", CommandOptions(), ProcessStartError),
-        ("true " + "x" * 3_000_000, CommandOptions(), ProcessStartError),
+        ("exit " + "x" * 3_000_000, CommandOptions(), ProcessStartError),
     ],
     ids=["no folder", "a file", "NUL", "too long"],
 )
@@ -487,33 +517,28 @@ async def test_a_command_that_cannot_start_says_why(
 @runners
 async def test_a_background_process_is_started_read_listed_and_killed(open_env: Open) -> None:
     async with open_env({}) as env:
-        started = await env.start_process("echo ready; exec sleep 1000", CommandOptions())
-        await printed(env, started.id, "ready\n")
-        offset = len("ready\n")
+        started = await env.start_process(shell(env).ready_forever, CommandOptions())
+        await printed(env, started.id, "ready")
         assert [(info.id, info.exit_code) for info in await env.list_processes()] == [("p1", None)]
         ended = await env.kill_process(started.id)
-        assert (ended.id, ended.command, ended.pid, ended.exit_code) == (
-            "p1",
-            started.command,
-            started.pid,
-            -15,
-        )
+        assert (ended.id, ended.command, ended.pid) == ("p1", started.command, started.pid)
+        assert ended.exit_code == shell(env).ended_code
         assert list(await env.list_processes()) == [ended]
-        assert await env.read_process(started.id, 0) == ("ready\n", offset)
-        assert await env.read_process(started.id, 3) == ("dy\n", offset)
+        output, offset = await env.read_process(started.id, 0)
+        assert (lines(output), offset) == ("ready\n", len(output))
+        assert await env.read_process(started.id, 3) == (output[3:], offset)
         assert await env.read_process(started.id, offset) == ("", offset)
 
 
 @runners
 async def test_a_background_process_reads_what_is_written_until_its_input_is_closed(open_env: Open) -> None:
     async with open_env({}) as env:
-        started = await env.start_process(
-            "read first; echo got $first; cat; echo end; exec sleep 1000", CommandOptions()
-        )
+        started = await env.start_process(shell(env).talk, CommandOptions())
         await env.write_process(started.id, "one\n")
-        await printed(env, started.id, "got one\n")
+        await printed(env, started.id, "got one")
         assert (await env.write_process(started.id, "two\nthree\n", close=True)).exit_code is None
-        await printed(env, started.id, "got one\ntwo\nthree\nend\n")
+        await printed(env, started.id, "end")
+        assert lines((await env.read_process(started.id))[0]) == "got one\ntwo\nthree\nend\n"
         with pytest.raises(InputRefusedError):
             await env.write_process(started.id, "four\n")
         await env.kill_process(started.id)

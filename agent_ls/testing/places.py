@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ntpath
 import os
+import posixpath
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -42,6 +45,68 @@ def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         os.utime(path, (1_700_000_000 + age,) * 2)
+
+
+def joined(env: ExecutionEnvironment, name: str) -> str:
+    """The absolute path of a file below the working directory, as its system writes it."""
+    root = env.working_directory()
+    return (
+        ntpath.normpath(ntpath.join(root, name))
+        if env.platform() == "windows"
+        else posixpath.join(root, name)
+    )
+
+
+def lines(text: str) -> str:
+    """With line feeds, whatever the programs of the system end a line with."""
+    return text.replace("\r\n", "\n")
+
+
+@dataclass(frozen=True)
+class Shell:
+    """What the contract has the shell of a system do."""
+
+    three_answers: str  # "out", "err" on the other stream, exit code 3
+    show_file: str  # here.txt
+    greet: str  # the variable GREETING
+    read_all: str  # of its input
+    kill_itself: str  # by the signal 9; "" where there are none
+    forever: str
+    ready_forever: str  # after it has printed "ready"
+    talk: str  # "got" and the first line, all other lines as they come, then "end", and stays
+    ended_code: int  # of what kill_process ended
+
+
+_PYTHON = f'"{sys.executable}" -c'
+
+_POSIX = Shell(
+    three_answers="echo out; echo err >&2; exit 3",
+    show_file="cat here.txt",
+    greet="echo $GREETING",
+    read_all="cat",
+    kill_itself="kill -9 $$",
+    forever="sleep 1000 & wait; sleep 1000",
+    ready_forever="echo ready; exec sleep 1000",
+    talk="read first; echo got $first; cat; echo end; exec sleep 1000",
+    ended_code=-15,
+)
+
+_WINDOWS = Shell(
+    three_answers="echo out& echo err>&2& exit 3",
+    show_file="type here.txt",
+    greet="echo %GREETING%",
+    read_all=f'{_PYTHON} "import sys; sys.stdout.write(sys.stdin.read())"',
+    kill_itself="",
+    forever="ping -n 1000 127.0.0.1 >nul& ping -n 1000 127.0.0.1",
+    ready_forever="echo ready& ping -n 1000 127.0.0.1 >nul",
+    talk=f"{_PYTHON} \"import sys; print('got', input(), flush=True); print(sys.stdin.read(), end='', flush=True); "
+    "print('end', flush=True)\"& ping -n 1000 127.0.0.1 >nul",
+    ended_code=1,
+)
+
+
+def shell(env: ExecutionEnvironment) -> Shell:
+    return _WINDOWS if env.platform() == "windows" else _POSIX
 
 
 @asynccontextmanager

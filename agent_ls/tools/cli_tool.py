@@ -19,6 +19,7 @@ from pydantic import AfterValidator, Field, create_model
 
 from agent_ls.environments.base import CommandOptions, ExecResult
 from agent_ls.environments.effects import CallEffect
+from agent_ls.text import back_on_screen
 from agent_ls.tools.base import Arguments, Category, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.summary import one_line
 
@@ -189,7 +190,7 @@ def _environment(definition: CliTool, variables: Variables) -> dict[str, str]:
 
 
 def _told(result: ExecResult, definition: CliTool) -> ToolOutput:
-    text = _capped(result.output.rstrip("\n"), definition.max_output_bytes) or "(no output)"
+    text = back_on_screen(_capped(result.output.rstrip("\n"), definition.max_output_bytes)) or "(no output)"
     note = f"\n[{result.note}]" if result.note else ""
     if result.timed_out:
         words = f"[ERROR: {definition.name} timed out after {definition.timeout_ms}ms. Its output so far stands above.]"

@@ -15,20 +15,21 @@ PLACE_MAX_LINES = 40
 def excerpt(content: bytes, hunks: Sequence[LineHunk]) -> str:
     """The first places that `hunks` changed, as they stand in `content`; places that meet are shown as one."""
     lines = TextLines(decode(content).text)
-    places = _places(hunks, len(lines))
+    places = _places(hunks, lines)
     parts = [_numbered(lines, start, end) for start, end in places[:MOST_PLACES]]
     if len(places) > MOST_PLACES:
         parts.append(f"[... and {len(places) - MOST_PLACES} more places]")
     return "\n...\n".join(parts)
 
 
-def _places(hunks: Sequence[LineHunk], total: int) -> list[tuple[int, int]]:
+def _places(hunks: Sequence[LineHunk], lines: Sequence[str]) -> list[tuple[int, int]]:
     places: list[tuple[int, int]] = []
     growth = 0
     for hunk in hunks:
         start = max(0, hunk.base_start + growth - AROUND_LINES)
         growth += len(hunk.added) - len(hunk.removed)
-        end = min(total, hunk.base_end + growth + AROUND_LINES)
+        changed_end = hunk.base_end + growth
+        end = changed_end + len(lines[changed_end : changed_end + AROUND_LINES])  # the file may end before
         if places and start <= places[-1][1]:
             start = places.pop()[0]
         places.append((start, end))

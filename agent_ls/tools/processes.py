@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from agent_ls.environments.base import ExecutionEnvironment, ProcessInfo
 from agent_ls.environments.effects import CommandEffect, ProcessEffect
 from agent_ls.environments.errors import PathNotFoundError
+from agent_ls.text import back_on_screen
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.summary import one_line
 
@@ -83,7 +84,13 @@ async def _list(environment: ExecutionEnvironment) -> ToolOutput:
 async def _read(arguments: ProcessesArguments, environment: ExecutionEnvironment) -> ToolOutput:
     process = await _known(arguments.process_id, environment)
     text, end = await environment.read_process(process.id, arguments.offset)
-    body = text.rstrip("\n") if text else "(no output since then)" if arguments.offset else "(no output yet)"
+    body = (
+        back_on_screen(text).rstrip("\n")
+        if text
+        else "(no output since then)"
+        if arguments.offset
+        else "(no output yet)"
+    )
     return ToolOutput(f"{body}\n[{_state(process)}. Read on with offset={end}.]", exit_code=process.exit_code)
 
 
@@ -117,7 +124,9 @@ def _line(process: ProcessInfo) -> str:
 
 
 def _state(process: ProcessInfo) -> str:
-    return "running" if process.exit_code is None else f"ended with exit code {process.exit_code}"
+    if process.exit_code is not None:
+        return f"ended with exit code {process.exit_code}"
+    return "running, waits for input" if process.is_waiting else "running"
 
 
 def summarize(arguments: ProcessesArguments) -> str:

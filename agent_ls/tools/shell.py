@@ -11,6 +11,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from agent_ls.environments.base import CommandOptions, ExecResult
 from agent_ls.environments.effects import CommandEffect
+from agent_ls.text import back_on_screen, is_on_other_screen
 from agent_ls.tools import descriptions
 from agent_ls.tools.apply_patch import paths_of, prepare_patch
 from agent_ls.tools.base import Arguments, Prepared, ShellLimits, Tool, ToolContext, ToolError, ToolOutput
@@ -21,6 +22,10 @@ from agent_ls.tools.summary import one_line
 TIMEOUT_MESSAGE = (  # 000 section 5.4; the line break as in the older edition
     "[ERROR: Command timed out after {timeout_ms}ms. Partial output is shown above.\n"
     "You can retry with a longer timeout by setting the timeout_ms parameter.]"
+)
+FULL_SCREEN = (
+    "[When it was ended it showed a screen that waits for keys, as editors and pagers do: more time is of no use. "
+    "Run it so that it opens none.]"
 )
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -105,7 +110,9 @@ async def _start(command: str, options: CommandOptions, context: ToolContext) ->
 
 
 def _told(result: ExecResult, timeout: _Timeout) -> ToolOutput:
-    text = "\n".join(part for part in (result.output.rstrip("\n"), *_remarks(result, timeout)) if part)
+    text = "\n".join(
+        part for part in (back_on_screen(result.output).rstrip("\n"), *_remarks(result, timeout)) if part
+    )
     if result.timed_out:
         return ToolOutput(
             text,
@@ -127,7 +134,8 @@ def _remarks(result: ExecResult, timeout: _Timeout) -> list[str]:
     """Everything below the output. It stands last, where truncation keeps it."""
     note = f"[{result.note}]" if result.note else ""
     if result.timed_out:
-        return [TIMEOUT_MESSAGE.format(timeout_ms=timeout.timeout_ms), timeout.note, note]
+        screen = FULL_SCREEN if is_on_other_screen(result.output) else ""
+        return [TIMEOUT_MESSAGE.format(timeout_ms=timeout.timeout_ms), timeout.note, note, screen]
     nothing = "" if result.output.strip() else "(no output)"
     return [
         nothing,

@@ -12,6 +12,7 @@ import anyio.to_thread
 import pytest
 
 from agent_ls.loop.events import FileChange, TerminalExit, ToolCallStart, Warning
+from agent_ls.notebook.align import ShownCell
 from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.fake_provider import Piece, text, tool_call
 from tests.support.workbench import DEADLINE_S, Bench, Talk, running
@@ -77,7 +78,7 @@ async def test_what_a_process_changed_when_it_ends_between_turns_is_its_call_s_a
         hunks = [hunk for it in talk.of(FileChange) for hunk in it.hunks]
         assert {hunk.call_id for hunk in hunks} == {call_of(talk)} and all(hunk.turn_id for hunk in hunks)
         await talk.say("And?")
-        words = "Changed by the background process p1, for the user to review: a.txt, b.txt (new)."
+        words = "Changed while the background process p1 ran, for the user to review: a.txt, b.txt (new)."
         assert [words in it for it in bench.told()].count(True) == 1
         _, refused = await bench.workbench.review.review(verdict="undo", session_id=talk.session_id)
         assert not refused
@@ -128,6 +129,54 @@ async def test_what_others_do_while_a_process_runs_is_not_filed_as_its_change(tm
         assert len(talk.of(FileChange)) == 3
 
 
+@pytest.mark.req("H6", "H4")
+async def test_of_a_file_that_the_user_saved_meanwhile_only_the_rest_is_filed(tmp_path: Path) -> None:
+    async with running(tmp_path, script(f"{WAIT}; sed -i s/two/TWO/ a.txt")) as bench:
+        talk = await started(bench)
+        saved = OLD.replace("six", "SIX, by the user")
+        (bench.folder / "a.txt").write_text(saved)
+        bench.workbench.review.document_saved(str(bench.folder / "a.txt"), saved)
+        await go(bench)
+        await talk.until(TerminalExit.kind)
+
+        (hunk,) = [hunk for it in talk.of(FileChange) for hunk in it.hunks]
+        assert (hunk.call_id, hunk.base_lines) == (call_of(talk), ("two\n",))
+        _, refused = await bench.workbench.review.review(verdict="undo", session_id=talk.session_id)
+        assert not refused and (bench.folder / "a.txt").read_text() == saved
+
+
+@pytest.mark.req("H6", "H4")
+async def test_a_save_before_the_last_look_does_not_hide_what_the_process_does(tmp_path: Path) -> None:
+    command = f"sed -i s/two/TWO/ a.txt; {TELL}; {WAIT}; sed -i s/TWO/two/ a.txt; {TELL}; {WAIT}"
+    async with running(tmp_path, script(command)) as bench:
+        (bench.folder / "a.txt").write_text(OLD)
+        bench.workbench.review.document_saved(str(bench.folder / "a.txt"), OLD)
+        talk = await started(bench)
+        await told(bench)
+        await talk.say("Go on.")
+        assert changed(talk) == [("a.txt", "modify", 1)]
+        await go(bench)
+        await told(bench)
+        await talk.say("Go on.")
+        assert [it.call_id for it in talk.of(FileChange)] == [call_of(talk)] * 2
+
+
+@pytest.mark.req("H15", "H4")
+async def test_a_notebook_that_the_user_saved_is_his_however_it_is_laid_out(tmp_path: Path) -> None:
+    async with running(tmp_path, script(WAIT)) as bench:
+        notebook = bench.folder / "n.ipynb"
+        cells = [{"cell_type": "raw", "id": "a", "metadata": {}, "source": ["one"]}]
+        told = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+        notebook.write_text(json.dumps(told))
+        talk = await started(bench)
+        cells[0]["source"] = ["two"]
+        notebook.write_text(json.dumps(told, indent=2))
+        bench.workbench.review.notebook_saved(str(notebook), [ShownCell("raw", "two", "a")])
+        await go(bench)
+        await talk.until(TerminalExit.kind)
+        assert changed(talk) == []
+
+
 @pytest.mark.req("H4", "H6")
 async def test_a_document_with_unsaved_typing_gets_the_process_s_change_and_the_user_is_told(
     tmp_path: Path,
@@ -142,7 +191,7 @@ async def test_a_document_with_unsaved_typing_gets_the_process_s_change_and_the_
         assert host.text(path) == typed.replace("two", "TWO")
         assert changed(talk) == [("a.txt", "modify", 1)]
         (warning,) = talk.of(Warning)
-        assert warning.code == "merged_change" and "changed a.txt on disk" in warning.message
+        assert warning.code == "merged_change" and "a.txt was changed on disk" in warning.message
         assert path in host.told_changed
 
 

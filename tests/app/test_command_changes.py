@@ -6,13 +6,15 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+import anyio
 import pytest
 
 from agent_ls.app.command_changes import CommandChanges
+from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.loop.events import FileChange, ToolCallEnd, Warning
 from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.fake_provider import Piece, text, tool_call
-from tests.support.workbench import Bench, Talk, running
+from tests.support.workbench import DEADLINE_S, Bench, Talk, running
 
 OLD = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
 
@@ -86,7 +88,7 @@ async def test_where_the_user_types_in_the_same_lines_his_text_stays_and_both_ar
         assert (bench.folder / "a.txt").read_text() == OLD.replace("two", "TWO")
         assert "left as they are: a.txt" in talk.of(ToolCallEnd)[0].output
         (warning,) = talk.of(Warning)
-        assert warning.code == "disk_conflict" and "changed a.txt on disk" in warning.message
+        assert warning.code == "disk_conflict" and "a.txt was changed on disk" in warning.message
 
 
 @pytest.mark.req("H4", "H6")
@@ -115,10 +117,27 @@ async def test_a_document_that_its_editor_showed_anew_before_the_end_of_the_comm
 
 @pytest.mark.req("H4", "H6")
 async def test_what_the_user_saves_while_a_command_runs_is_his(tmp_path: Path) -> None:
-    async with running(tmp_path, shell("sed -i s/two/TWO/ a.txt; echo saved > mine.txt")) as bench:
-        bench.workbench.review.document_saved(str(bench.folder / "mine.txt"), "saved\n")
-        talk = await ran(bench)
-        assert changed(talk) == [("a.txt", "modify", 1)]
+    os.mkfifo(tmp_path / "told")
+    os.mkfifo(tmp_path / "go")
+    command = "sed -i s/two/TWO/ a.txt; echo > ../told; cat ../go; sed -i s/one/ONE/ mine.txt"
+    async with running(tmp_path, shell(command)) as bench:
+        talks: list[Talk] = []
+
+        async def save_meanwhile() -> None:
+            await anyio.Path(tmp_path / "told").read_text()
+            for name, saved in (("mine.txt", "one\nsaved\n"), ("his.txt", "saved\n")):
+                await anyio.Path(bench.folder / name).write_text(saved)
+                bench.workbench.review.document_saved(str(bench.folder / name), saved)
+            await anyio.Path(tmp_path / "go").write_text("")
+
+        with anyio.fail_after(DEADLINE_S):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(save_meanwhile)
+                talks.append(await ran(bench))
+        (talk,) = talks
+        assert changed(talk) == [("a.txt", "modify", 1), ("mine.txt", "modify", 1)]
+        await bench.workbench.review.review(verdict="undo", session_id=talk.session_id)
+        assert (bench.folder / "mine.txt").read_text() == "one\nsaved\n"
 
 
 @pytest.mark.req("H6")
@@ -168,3 +187,18 @@ async def test_too_many_files_are_not_looked_at_and_that_is_said(tmp_path: Path)
 
     changes = CommandChanges(str(tmp_path), listed)
     assert "too many" in (await changes.changes(await changes.look())).note
+
+
+async def test_a_command_that_removes_the_folder_that_it_works_in_is_told_as_that(tmp_path: Path) -> None:
+    folder = tmp_path / "w"
+    folder.mkdir()
+
+    async def listed(limit: int) -> Sequence[str]:
+        if not folder.exists():
+            raise PathNotFoundError(str(folder))
+        return []
+
+    changes = CommandChanges(str(folder), listed)
+    before = await changes.look()
+    folder.rmdir()
+    assert "their folder is gone" in (await changes.changes(before)).note

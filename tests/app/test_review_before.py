@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from functools import partial
+
+import anyio
 import pytest
 
-from agent_ls.app.proposal_verdicts import DOES_NOT_FIT
+from agent_ls.app.proposal_verdicts import CLOSED_SESSION, DOES_NOT_FIT
 from agent_ls.environments.base import Attribution, FileWrite
 from agent_ls.environments.errors import StaleFileError
 from agent_ls.loop.events import FileChange, HunkStateChanged
@@ -214,6 +217,25 @@ async def test_an_interrupt_drops_what_waits_and_tells_of_what_was_kept() -> Non
     assert "1 made" in review.s1.notices[0]
 
 
+@pytest.mark.req("H6")
+@pytest.mark.parametrize("lines", [None, (0, 1)], ids=["a hunk", "a line of one"])
+async def test_an_interrupt_while_one_is_written_drops_the_others_all_the_same(
+    lines: tuple[int, int] | None,
+) -> None:
+    review = fresh(is_open=True)
+    review.host.held = anyio.Event()
+    async with anyio.create_task_group() as group:
+        async with review.proposed(("a.py", EDITED.replace("TWO", "TWO\nTOO"))):
+            first, _ = review.hunks()
+            group.start_soon(partial(review.decides, "keep", hunk_ids=[first.id], lines=lines))
+            await anyio.wait_all_tasks_blocked()
+        assert review.hunks() == []
+        review.host.held.set()
+    assert text(review) == LINES.replace("two\n", "TWO\nTOO\n" if lines is None else "TWO\n")
+    assert review.hunks() == []
+    assert "1 made" in review.s1.notices[0]
+
+
 @pytest.mark.req("H6", "R4")
 async def test_when_the_process_ends_what_waits_stays_and_the_verdict_is_told_later() -> None:
     review = fresh()
@@ -227,6 +249,30 @@ async def test_when_the_process_ends_what_waits_stays_and_the_verdict_is_told_la
     assert text(review) == LINES.replace("two", "TWO")
     assert "1 made, 0 refused" in review.s1.notices[0]
     assert "0 made, 1 refused" in review.s1.notices[1] and "The user says: no" in review.s1.notices[1]
+
+
+@pytest.mark.req("H6", "R4")
+async def test_a_verdict_whose_session_is_closed_before_its_turn_comes_makes_nothing() -> None:
+    review = fresh(is_open=True)
+    review.s1.is_stopped = False
+    async with review.proposed(("a.py", EDITED)):
+        first, last = review.hunks()
+    review.host.held = anyio.Event()
+    refused: list[dict[str, str]] = []
+
+    async def keep_last() -> None:
+        refused.append((await review.decides("keep", hunk_ids=[last.id]))[1])
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(partial(review.decides, "keep", hunk_ids=[first.id]))
+        await anyio.wait_all_tasks_blocked()
+        group.start_soon(keep_last)
+        await anyio.wait_all_tasks_blocked()
+        del review.sessions["s1"]
+        review.host.held.set()
+    assert refused == [{last.id: CLOSED_SESSION}]
+    assert text(review) == LINES.replace("two", "TWO")
+    assert [hunk.id for hunk in review.hunks()] == [last.id]
 
 
 @pytest.mark.req("H6")

@@ -12,6 +12,7 @@ from agent_ls.app.rolling_back import RolledBack, Wanted
 from agent_ls.llm.messages import Role
 from agent_ls.loop.errors import SessionBusyError
 from agent_ls.loop.events import FileChange, PlanChanged, Reverted, ToolCallStart
+from agent_ls.loop.session import WhenBusy
 from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.fake_provider import CallTool, Gate, Piece, text, tool_call
 from tests.support.workbench import Bench, Talk, running
@@ -261,14 +262,15 @@ async def test_roll_back_when_the_plan_was_another_then_it_is_that_one_again(tmp
         assert [len(it.items) for it in talk.of(PlanChanged)] == [1, 2, 1]
 
 
+@pytest.mark.parametrize("when_busy", ["queue", "steer"])
 async def test_input_sent_while_a_session_is_rolled_back_is_queued_and_begins_afterwards(
-    tmp_path: Path,
+    tmp_path: Path, when_busy: WhenBusy
 ) -> None:
     async with running(tmp_path, [text("One."), text("Two.")]) as bench:
         talk = await bench.talk(mode="full")
         await talk.say("first")
         with talk.live.session.at_rest():
-            answer = talk.live.session.submit("second")
+            answer = talk.live.session.submit("second", when_busy=when_busy)
             assert answer.queued_id
             with pytest.raises(SessionBusyError), talk.live.session.at_rest():
                 pass

@@ -163,6 +163,19 @@ async def test_verdicts_of_three_processes_are_told_together(how: str, work: Pat
         assert "Eins" in told and "The user says: no" in told and "+THREE" in told and "-one" in told
 
 
+@pytest.mark.parametrize("verdict", ["keep", "undo"])
+async def test_verdict_at_the_moment_it_stands_again_waits_until_the_change_is_judged(
+    verdict: str, work: Path
+) -> None:
+    waiting = await left(work.parent, [[READ], [WHOLE]])
+    async with running(work.parent, [text("done")], state=waiting.state) as bench:
+        talk = await bench.reopen(waiting.session_id, wait)
+        await decide(bench, verdict, session_id=waiting.session_id)
+        await talk.until("processing_end")
+        check(bench, talk)
+    assert (work / "a.txt").read_text() == ("ONE\nkeep\nLAST\n" if verdict == "keep" else "one\nkeep\nlast\n")
+
+
 async def test_kept_whole_after_a_restart_is_told_as_made(work: Path) -> None:
     waiting = await left(work.parent, [[READ], [WHOLE]])
     async with running(work.parent, [text("done")], state=waiting.state) as bench:
@@ -322,6 +335,8 @@ async def test_path_that_leads_elsewhere_by_now_is_asked_about_first(work: Path)
         await talk.until("approval_requested")
         (request,) = talk.of(ApprovalRequested)
         assert "outside the workspace" in request.reason
+        _, refused = await bench.workbench.review.review(verdict="keep", session_id=waiting.session_id)
+        assert refused and all("answer that" in reason for _, reason in refused)
         talk.live.desk.answer(request.request_id, deny(request))
         await talk.until("processing_end")
         check(bench, talk)

@@ -168,7 +168,7 @@ async def test_the_cost_of_a_look_does_not_grow_with_the_session(tmp_path: Path)
     touched = TouchedFiles(
         files,
         desk,
-        version=lambda path: None,
+        documents=dict,
         tell=told.append,
         watch=NoWatch(),
         known={},

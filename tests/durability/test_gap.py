@@ -5,14 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 import pytest
 
-from agent_ls.app.ledgers import UNSETTLED
+from agent_ls.app.clock import SystemClock
+from agent_ls.app.ledgers import UNSETTLED, find, gather
+from agent_ls.app.review_desk import ReviewDesk
 from agent_ls.app.stored import PREIMAGE_MAX_BYTES
+from agent_ls.environments.local.environment import LocalEnvironment
 from agent_ls.loop.events import FileChange, ToolCallEnd, Warning
+from agent_ls.store.sessions import SessionStore
 from tests.durability.bench import DyingHost, pending, told, turn, words, workbench
 from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.loopback import Answer, AnthropicServer, OpenAIResponsesServer, ToolCall
@@ -236,3 +242,31 @@ async def test_what_a_killed_process_had_half_written_is_removed_and_nothing_els
         async with workbench(crash.host.left, provider) as bench:
             await bench.open_session(crash.session_id)
     assert {path.name for path in crash.project.iterdir()} == {*kept, "a.txt"}
+
+
+@pytest.mark.parametrize("names", [1, 2])
+async def test_a_file_of_several_names_that_a_process_put_out_of_its_right_may_still_write_is_named(
+    names: int, tmp_path: Path
+) -> None:
+    """A rename finds nothing to rename any more; what is written in place may come when that process goes on."""
+    crash = Crash(tmp_path, "planned", read(), edit("two\n", "TWO\n"))
+    await crash.happen()
+    if names == 2:
+        (crash.project / "b.txt").hardlink_to(crash.file)
+    store = SessionStore(crash.host.left, on_failure=fail)
+    opened = await anyio.to_thread.run_sync(store.open, crash.session_id)
+    try:
+        assert opened.stored
+        put_out = replace(opened, put_out=opened.lock.owner)  # this process planned it
+        evidence = await gather(put_out, opened.stored, LocalEnvironment(str(crash.project)))
+        desk = ReviewDesk(lambda session_id: None, clock=SystemClock(), start=lambda work: None)
+        warnings = unsettled(find(desk, opened.stored, evidence).events)
+        assert len(warnings) == names - 1
+        for words in warnings:
+            assert str(crash.file) in words and f"process {os.getpid()}" in words
+    finally:
+        opened.close()
+
+
+def fail(session_id: str, error: OSError) -> None:
+    raise error

@@ -5,12 +5,14 @@ Over real stdio: nothing runs that nobody said yes to, whatever the client does.
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent_ls.server.framing import frame
 from tests.support.editor import Editor, new_key
 from tests.support.framed_client import ResponseError, ServerProcess
 from tests.support.loopback import Answer, AnthropicServer, ToolCall
@@ -137,3 +139,24 @@ async def test_question_that_nobody_answers_in_time_is_a_no_and_says_so(tmp_path
             assert late == {"decision": "deny", "decidedBy": "timeout"}
         assert "Nobody answered within 0.3 s" in str(provider.requests[-1].body)
         assert not (found.project / "made").exists()
+
+
+@pytest.mark.parametrize("stop", ["interrupt", "abort"])
+async def test_an_answer_behind_a_stop_allows_nothing_and_is_told_so(tmp_path: Path, stop: str) -> None:
+    with AnthropicServer(touching("made")) as provider:
+        async with served(tmp_path, provider=provider) as found:
+            session_id = await begun(found.editor)
+            event = await asked(found, session_id)
+            stopping = {"sessionId": session_id, "clientKey": new_key()}
+            requests = [(f"agent/{stop}", stopping), ("agent/approve", answer(event, "allow"))]
+            both = [
+                frame(json.dumps({"jsonrpc": "2.0", "id": at, "method": method, "params": params}).encode())
+                for at, (method, params) in enumerate(requests, start=1000)
+            ]
+            await found.client.send_raw(b"".join(both))
+            said = await found.client.result(1001)
+            assert said == {"decision": "deny", "decidedBy": "interrupt"}
+            resolved = await found.client.event("approval_resolved")
+            assert (resolved["data"]["decision"], resolved["data"]["decidedBy"]) == ("deny", "interrupt")
+            await found.client.event("processing_end", reason=f"{stop}ed")
+            assert not (found.project / "made").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -11,10 +12,13 @@ from typing import Any
 import anyio
 import pytest
 
+from agent_ls.store.layout import log_path
 from tests.support.editor import new_key
 from tests.support.framed_client import ServerProcess, server_process
 from tests.support.loopback import AnthropicServer, ToolCall
+from tests.support.loopback_script import Answer
 from tests.support.lying_wire import LIES, TOLD_AS_DONE, LyingEditor
+from tests.support.served import served
 
 OLD = "one\nkeep\ntwo\nkeep\nthree\n"
 NEW = "ONE\nkeep\ntwo\nkeep\nTHREE\n"
@@ -135,3 +139,30 @@ async def test_verdicts_when_review_is_before_then_a_hunk_is_kept_when_the_text_
             for name, session_id in sessions.items():
                 tasks.start_soon(keep_all, name, session_id)
         assert server.process.returncode is None
+
+
+@pytest.mark.req("H4", "R3")
+async def test_editor_that_goes_before_it_answers_an_edit_then_the_turn_is_settled_and_the_text_as_it_was(
+    tmp_path: Path,
+) -> None:
+    script: list[Answer] = [
+        [ToolCall("read_file", {"file_path": "a.txt"})],
+        [ToolCall("write_file", {"file_path": "a.txt", "content": NEW})],
+    ]
+    with AnthropicServer(script) as provider:
+        async with served(tmp_path, provider=provider) as found:
+            path = found.project / "a.txt"
+            path.write_text(OLD)
+            await found.editor.open(path)
+            found.client.handlers["workspace/applyEdit"] = lambda params: anyio.sleep_forever()
+            session_id = await found.editor.new_session(provider="anthropic", mode="edits")
+            await found.editor.submit(session_id, "go")
+            await found.client.wait_for(lambda m: m.get("method") == "workspace/applyEdit")
+            folder = found.folder(session_id)
+            await found.client.hang_up()
+            assert await found.server.exit_code() == 1
+            # Had it not settled, the process would have been ended where it stood: without these.
+            lines = log_path(folder).read_text().splitlines()
+            kinds = [json.loads(line)["event"]["kind"] for line in lines if line.startswith('{"event":')]
+            assert kinds.count("tool_call_end") == 2 and kinds[-1] == "session_end"
+            assert path.read_text() == OLD

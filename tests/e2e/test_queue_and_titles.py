@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,67 @@ async def test_an_edited_queue_stands_after_a_kill(tmp_path: Path) -> None:
         async with served(tmp_path, provider=provider) as found:
             info = (await found.editor.subscribe(session_id))["session"]
             assert [item["text"] for item in info["queue"]] == ["b", "A"]
+
+
+def picture(words: str) -> dict[str, str]:
+    return {"type": "image", "mediaType": "image/png", "data": b64encode(words.encode()).decode()}
+
+
+def pictures_in(body: Any) -> list[str]:
+    """Of the last message that the model was sent, by what their bytes say."""
+    sources = [part["source"] for part in body["messages"][-1]["content"] if part["type"] == "image"]
+    return [b64decode(source["data"]).decode() for source in sources]
+
+
+@pytest.mark.req("H2", "L6", "R3")
+async def test_pictures_of_what_waits_stay_when_its_words_are_edited_and_after_a_kill(tmp_path: Path) -> None:
+    gate = Gate()
+    with AnthropicServer([[gate], "seen", "steered"]) as provider:
+        async with served(tmp_path, provider=provider) as found:
+            session_id = await found.editor.new_session(provider="anthropic")
+            await found.editor.submit(session_id, "go")
+            await anyio.to_thread.run_sync(gate.wait_reached)
+            asked = [*text_input("what is ths?"), picture("cat")]
+            queued_id = (await found.change("submit", session_id, input=asked))["queuedId"]
+            steer = [*text_input("as here"), picture("map")]
+            await found.change("steer", session_id, input=steer)
+            edit = {"queuedId": queued_id, "input": text_input("what is this?"), "keepImages": True}
+            await found.change("queue", session_id, edit=edit)
+            more = [*text_input("what are these?"), picture("dog")]
+            await found.change("queue", session_id, edit={**edit, "input": more})
+            item = {"queuedId": queued_id, "text": "what are these?", "images": 2}
+            told = [
+                event["data"]["items"][0] for event in found.recorded(session_id) if event["kind"] == "queue"
+            ]
+            assert [it["images"] for it in told] == [1, 1, 2]
+            async with served(tmp_path) as reader:
+                assert (await reader.editor.subscribe(session_id))["session"]["queue"] == [item]
+            found.server.process.kill()
+        gate.open()
+        async with served(tmp_path, provider=provider) as found:
+            assert (await found.editor.subscribe(session_id))["session"]["queue"] == [item]
+            await found.change("queue", session_id, startNow=queued_id)
+            await found.client.event("processing_end", reason="completed")
+        assert pictures_in(provider.requests[1].body) == ["cat", "dog", "map"]
+
+
+@pytest.mark.req("H2")
+async def test_an_edit_that_keeps_no_pictures_has_those_that_it_names(tmp_path: Path) -> None:
+    gate = Gate()
+    with AnthropicServer([[gate], "seen"]) as provider:
+        async with served(tmp_path, provider=provider) as found:
+            session_id = await found.editor.new_session(provider="anthropic")
+            await found.editor.submit(session_id, "go")
+            await anyio.to_thread.run_sync(gate.wait_reached)
+            queued_id = (await found.change("submit", session_id, input=[picture("cat")]))["queuedId"]
+            await found.change("queue", session_id, edit={"queuedId": queued_id, "input": text_input("none")})
+            gate.open()
+            await found.client.event("user_input", text="none")
+            await found.client.event("processing_end", reason="completed")
+            queues = [e["data"]["items"] for e in found.recorded(session_id) if e["kind"] == "queue"]
+            assert [[item["images"] for item in items] for items in queues] == [[1], [0], []]
+        assert provider.requests[1].body["messages"][-1]["content"][-1]["text"].endswith("none")
+        assert pictures_in(provider.requests[1].body) == []
 
 
 @pytest.mark.req("H2")

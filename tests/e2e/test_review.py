@@ -44,7 +44,7 @@ async def reviewing(tmp_path: Path) -> AsyncIterator[tuple[Editor, Path, dict[st
 
 
 def document(kind: str, path: Path) -> dict[str, str]:
-    return {"uri": f"agent-ls:/{kind}{path}?{quote(path.as_uri(), safe='')}"}
+    return {"uri": f"agent-ls:/{kind}/{path.as_posix().lstrip('/')}?{quote(path.as_uri(), safe='')}"}
 
 
 async def content(editor: Editor, kind: str, path: Path) -> str:
@@ -178,7 +178,8 @@ async def test_proposed_hunks_survive_a_kill_of_the_server(tmp_path: Path) -> No
         result = await server.client.request(
             "agent/review", {"clientKey": new_key(), "hunkIds": ids, "verdict": "keep"}
         )
-        assert {hunk["state"] for hunk in result["changed"]} == {"kept"} and result["refused"] == []
+        assert result["refused"] == []
+        assert {hunk["state"] for hunk in result["changed"]} == {"kept"}
         written = await anyio.Path(project / "shop" / "cart.py").read_text()
         assert "".join(file["hunks"][0]["newLines"]) in written
 

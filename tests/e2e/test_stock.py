@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from agent_ls.app.sample import copy_sample_project
 from tests.support.framed_client import DEADLINE_S, ResponseError, server_process
+from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
 from tests.support.stock import StockEditor, stock_editors
 
 TASK = "Please fix the discount."
@@ -73,6 +75,22 @@ async def test_an_answer_that_is_no_offered_title_approves_nothing(answer: Any, 
         assert "Allowed." not in editor.documents[chat.as_uri()].source
         await editor.choose(next(item for item in offered if item["title"].startswith("Deny: ")))
         await editor.chat_until("Denied")
+
+
+@pytest.mark.req("H8", "H7")
+async def test_a_prompt_is_shown_when_the_chat_has_what_it_asks_about(project: Path) -> None:
+    chat, seen = project / "chat.agent.md", list[str]()
+
+    def looks(titles: list[str]) -> str:
+        seen.append(editor.documents[chat.as_uri()].source)
+        return "Allow once"
+
+    async with chatting(project) as editor:
+        editor.on_prompt = looks
+        await editor.say(TASK)
+        await editor.chat_until("## you\n\n", after="## agent")
+    assert [text.rstrip().endswith("`agentLs.deny`.") for text in seen] == [True] * 4
+    assert "```diff" in seen[0] and "python3 -m unittest" in seen[1]
 
 
 @pytest.mark.req("H8", "H7")
@@ -173,6 +191,124 @@ async def test_a_chat_goes_on_in_its_session_after_a_restart(project: Path) -> N
         whole = await editor.chat_until("## you\n\n", after="Waiting for you")
         assert whole.startswith(text.rstrip("\n")) and "Allowed." in whole
         assert whole.count("## agent <!--") == 1
+
+
+@pytest.mark.req("H8", "R4")
+async def test_a_chat_whose_answer_was_cut_by_the_end_of_the_editor_can_be_gone_on_with(
+    project: Path,
+) -> None:
+    chat = project / "chat.agent.md"
+    async with chatting(project, mode="full", walkthroughPauseMs=20) as editor:
+        await editor.say(TASK)
+        text = await editor.chat_until("I begin by")
+        await editor.chat_until("Found it")
+        await editor.client.shut_down()
+    async with server_process() as server:
+        editor = StockEditor(server.client, "neovim")
+        await editor.start(project, provider="walkthrough")
+        await editor.open(chat, f"{text.rstrip()}\n\nAnd now?\n")
+        whole = await editor.chat_until("## you\n", after="Found it")
+        assert "> Stopped.\n\n## you\n" in whole and whole.rstrip().endswith("\n\nAnd now?")
+        assert whole.count("I begin by") == whole.count("reading the code and its tests.") == 1
+
+
+@pytest.mark.req("H8", "R4")
+async def test_an_answer_that_was_never_saved_is_brought_back(project: Path) -> None:
+    chat = project / "chat.agent.md"
+    async with chatting(project, mode="full") as editor:
+        await editor.say(TASK)
+        await editor.chat_until("## you\n\n", after="## agent")
+        await editor.say("What else?")
+        saved = editor.documents[chat.as_uri()].source
+        whole = await editor.chat_until("## you\n\n", after="What else?")
+        await editor.client.shut_down()
+    async with server_process() as server:
+        editor = StockEditor(server.client, "neovim")
+        await editor.start(project, provider="walkthrough")
+        await editor.open(chat, saved)
+        assert await editor.chat_until("## you\n\n", after="What else?") == whole
+
+
+@pytest.mark.req("H8")
+async def test_a_chat_that_was_closed_while_its_answer_came_has_all_of_it_when_it_is_opened_again(
+    project: Path,
+) -> None:
+    chat, cart = project / "chat.agent.md", project / "shop" / "cart.py"
+    async with chatting(project, mode="full", walkthroughPauseMs=20) as editor:
+        before = (await editor.open(cart)).source
+        await editor.say(TASK)
+        await editor.chat_until("I begin by")
+        text = await editor.close(chat)
+        await editor.until(lambda: editor.documents[cart.as_uri()].source != before)
+        await editor.open(chat, text)
+        whole = await editor.chat_until("## you\n\n", after="## agent")
+        for words in (
+            "I begin by reading the code and its tests.",
+            "Found it: ",
+            "One test is left",
+            "## agent <!--",
+        ):
+            assert whole.count(words) == 1, whole
+
+
+@asynccontextmanager
+async def told_by(provider: AnthropicServer, project: Path) -> AsyncIterator[StockEditor]:
+    env = {"ANTHROPIC_BASE_URL": provider.base_url, "ANTHROPIC_API_KEY": "k"}
+    async with server_process(env=env) as server:
+        editor = StockEditor(server.client, "neovim")
+        await editor.start(project, provider="anthropic")
+        await editor.open(project / "chat.agent.md", "")
+        yield editor
+
+
+@pytest.mark.req("H8", "L15")
+async def test_an_answer_that_ends_with_a_question_can_be_answered(project: Path) -> None:
+    with AnthropicServer(["Shall I?", "I did."]) as provider:
+        async with told_by(provider, project) as editor:
+            await editor.say("Look.")
+            await editor.chat_until("Shall I?")
+            await editor.chat_until("## you\n\n", after="Shall I?")
+            await editor.say("Yes.")
+            await editor.chat_until("I did.")
+            await editor.chat_until("## you\n\n", after="I did.")
+
+
+@pytest.mark.req("H8", "T7", "L15")
+@pytest.mark.parametrize("way", ["words", "action"])
+async def test_what_the_agent_asks_stands_in_the_chat_and_is_answered_there(way: str, project: Path) -> None:
+    chat = project / "chat.agent.md"
+    ask = ToolCall("ask_user", {"question": "Which currency?", "choices": ["Euro", "US Dollar"]})
+    with AnthropicServer([[Text("Let me see."), ask], "So be it."]) as provider:
+        async with told_by(provider, project) as editor:
+            await editor.say("Go.")
+            text = await editor.chat_until("## you\n\n", after="## agent")
+            assert "Which currency?\n\n1. Euro\n2. US Dollar\n\n## you" in text
+            if way == "words":
+                await editor.say("us dollar.")
+            else:
+                offered = {it["title"]: it for it in await editor.actions(chat, 0, 0)}
+                await editor.choose(offered["Answer: US Dollar"])
+            await editor.chat_until("So be it.")
+            text = await editor.chat_until("## you\n\n", after="So be it.")
+        assert "US Dollar" in json.dumps(provider.requests[1].body["messages"][-1])
+    assert text.count("## agent <!--") == 2
+
+
+@pytest.mark.req("H8", "L6")
+async def test_a_message_below_a_heading_of_ones_own_steers_the_turn_that_runs(project: Path) -> None:
+    chat, gate = project / "chat.agent.md", Gate()
+    look = ToolCall("read_file", {"file_path": "shop/cart.py"})
+    with AnthropicServer([[Text("I look."), gate, look], "In Euro."]) as provider:
+        async with told_by(provider, project) as editor:
+            await editor.say("Go.")
+            await editor.chat_until("I look.")
+            await editor.say("\n## you\n\nIn Euro, please.")
+            await editor.save(chat)  # twice is told once
+            gate.open()
+            await editor.chat_until("told meanwhile: In Euro, please.")
+            text = await editor.chat_until("## you\n\n", after="told meanwhile: In Euro, please.")
+        assert json.dumps(provider.requests[1].body["messages"]).count("In Euro, please.") == 1
+    assert text.index("## you\n\nIn Euro, please.") < text.index("told meanwhile") < text.index("In Euro.\n")
 
 
 @pytest.mark.req("H8")

@@ -13,6 +13,7 @@ import pytest
 from tests.support import commands
 from tests.support.editor import Editor
 from tests.support.framed_client import DEADLINE_S, FramedClient, ResponseError, ServerProcess, server_process
+from tests.support.two_clients import one_has_a_session_until_it_leaves
 
 pytestmark = pytest.mark.req("H1")
 
@@ -48,20 +49,7 @@ async def test_two_editors_have_a_state_each_and_the_session_of_one_is_the_other
             first, second = Editor(one), Editor(two)
             for editor in (first, second):
                 await editor.start(project, token=secret)
-            session_id = await first.new_session()
-            await first.submit(session_id, "What is here?")
-            await one.event("processing_end")
-            assert not two.events
-            listed = (await two.request("agent/sessions"))["sessions"]
-            assert [session["id"] for session in listed] == [session_id]
-            assert (await second.subscribe(session_id))["session"]["access"] == "readOnly"
-            with pytest.raises(ResponseError) as busy:
-                await second.submit(session_id, "And here?")
-            assert busy.value.data["kind"] == "session_busy"
-            await one.shut_down()
-            with anyio.fail_after(DEADLINE_S):
-                await one.ended.wait()
-            assert (await second.subscribe(session_id))["session"]["id"] == session_id
+            await one_has_a_session_until_it_leaves(first, second, "What is here?")
             assert not any(m.get("method") == "window/showMessage" for m in one.received + two.received)
 
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.test_owners import taken
 from tests.support.loopback import AnthropicServer, ToolCall
+from tests.support.processes import new_token, processes_with
 from tests.support.served import Served, served
 
 BACKGROUND = {"command": "touch made; echo ready; exec sleep 1000", "background": True}
@@ -109,6 +111,38 @@ async def test_a_background_command_that_ends_with_its_process_is_told_to_have_e
             exits = [event["data"] for event in events if event["kind"] == "terminal_exit"]
             assert [(told["terminalId"], told["exitCode"]) for told in exits] == [(events_id(events), None)]
         assert (await found.ask("terminals", session_id))["terminals"] == []
+
+
+@pytest.mark.req("R4", "T5")
+@pytest.mark.parametrize("how", ["left", "taken over"])
+async def test_background_commands_end_with_the_process_that_has_the_session_and_the_model_is_told_once(
+    how: str, tmp_path: Path
+) -> None:
+    token = new_token()
+    call = ToolCall("shell", {**BACKGROUND, "env_vars": {"TOKEN": token}})
+    with AnthropicServer([[call], "Started.", "I see.", "Once."]) as provider:
+        async with served(tmp_path, provider=provider) as first:
+            session_id = await first.editor.new_session(provider="anthropic", mode="full")
+            await first.editor.submit(session_id, "go")
+            await first.client.event("processing_end", reason="completed")
+            assert processes_with(token)
+            async with served(tmp_path, provider=provider) as second:
+                if how == "left":
+                    await first.client.shut_down()
+                    await first.server.exit_code()
+                    await second.editor.subscribe(session_id)
+                else:
+                    await second.editor.subscribe(session_id)
+                    await taken(second, session_id)
+                assert processes_with(token) == {}
+                for number, said in enumerate(("I see.", "Once."), 2):
+                    await second.editor.submit(session_id, "And now?")
+                    await second.client.event("assistant_text_end", text=said)
+                    told = str(provider.requests[number].body["messages"])
+                    assert (
+                        told.count("Your background processes have ended with the old one: touch made") == 1
+                    )
+                assert (await second.ask("terminals", session_id))["terminals"] == []
 
 
 def events_id(events: list[dict[str, Any]]) -> str:

@@ -69,7 +69,7 @@ async def test_command_when_its_file_has_unsaved_typing_is_merged_and_the_chat_s
         session_id = await turn(editor, "Do it.")
         assert document.source == OLD.replace("two", "TWO").replace("seven", "typed\nseven")
         assert file.read_text() == OLD.replace("two", "TWO")
-        assert "changed a.txt on disk" in await warning(editor, "merged_change")
+        assert "a.txt was changed on disk" in await warning(editor, "merged_change")
         ended = await editor.client.event("tool_call_end", name="shell")
         assert "merged into the user's unsaved changes" in ended["data"]["output"]
         (found,) = (await editor.client.request("agent/hunks", {"sessionId": session_id}))["files"]
@@ -86,7 +86,7 @@ async def test_command_when_the_user_typed_in_the_same_line_is_a_conflict_and_bo
         await turn(editor, "Do it.")
         assert document.source == OLD.replace("two", "my two")
         assert file.read_text() == OLD.replace("two", "TWO")
-        assert "changed a.txt on disk" in await warning(editor, "disk_conflict")
+        assert "a.txt was changed on disk" in await warning(editor, "disk_conflict")
         ended = await editor.client.event("tool_call_end", name="shell")
         assert "left as they are: a.txt" in ended["data"]["output"]
 

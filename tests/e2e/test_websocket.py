@@ -23,8 +23,9 @@ from agent_ls.server.framing import MAX_BODY_BYTES
 from agent_ls.server.websocket import TOKEN_SUBPROTOCOL, Door, Pulse, listen_websocket
 from tests.support import commands, frame_echo
 from tests.support.editor import Editor
-from tests.support.framed_client import DEADLINE_S, ResponseError, ServerProcess, server_process
+from tests.support.framed_client import DEADLINE_S, ServerProcess, server_process
 from tests.support.processes import eventually
+from tests.support.two_clients import one_has_a_session_until_it_leaves
 from tests.support.websocket_client import bearer, connected, opened
 
 pytestmark = pytest.mark.req("H1")
@@ -115,18 +116,7 @@ async def test_two_clients_have_a_server_each_and_all_of_a_session_comes_in_text
             first, second = Editor(one), Editor(two)
             for editor in (first, second):
                 await editor.start(project)
-            session_id = await first.new_session()
-            await first.submit(session_id, "What is here? ✓")
-            await one.event("processing_end")
-            assert not two.events
-            assert (await second.subscribe(session_id))["session"]["access"] == "readOnly"
-            with pytest.raises(ResponseError) as busy:
-                await second.submit(session_id, "And here?")
-            assert busy.value.data["kind"] == "session_busy"
-            await one.shut_down()
-            with anyio.fail_after(DEADLINE_S):
-                await one.ended.wait()
-            assert (await second.subscribe(session_id))["session"]["id"] == session_id
+            await one_has_a_session_until_it_leaves(first, second, "What is here? ✓")
 
 
 @pytest.mark.req("R5")

@@ -16,10 +16,7 @@ from tests.support import awkward, vscode
 from tests.support.acceptance import WIRES
 from tests.support.loopback import AnthropicServer, Gate, Script, Text, ToolCall
 
-pytestmark = [
-    pytest.mark.skipif(bool(vscode.why_not()), reason=vscode.why_not()),
-    pytest.mark.timeout(vscode.DEADLINE_S + 60),
-]
+pytestmark = vscode.MARKS
 
 ANTHROPIC = WIRES[0]
 PYTHON = str(Path(sys.executable).resolve())
@@ -42,7 +39,6 @@ def test_the_walkthrough_session_plays_on_the_server_that_the_package_brings_alo
     assert "# mine" not in cart, "nobody saved the file, and nobody's typing was saved for him"
 
 
-KEY = "sk-of-the-test"
 STOCK = '''"""What is in stock."""
 
 
@@ -127,7 +123,7 @@ def test_a_session_of_work_goes_as_a_user_expects_and_survives_a_reload(tmp_path
     (project / "stock.py").write_text(STOCK)
     state = tmp_path / "state"
     model = Model()
-    with AnthropicServer(model, key=KEY) as server:
+    with AnthropicServer(model, key=vscode.KEY) as server:
 
         def disconnected() -> None:
             server.requests[-1].wait_disconnected()
@@ -135,14 +131,10 @@ def test_a_session_of_work_goes_as_a_user_expects_and_survives_a_reload(tmp_path
         vscode.play(
             "session.mjs",
             project,
-            machine={
-                "agentLs.command": [str(Path(sys.executable).parent / "agent-ls")],
-                "agentLs.provider": "anthropic",
-                "agentLs.providers": {"anthropic": {"baseUrl": server.base_url}},
-            },
+            machine=vscode.machine(server),
             env={"AGENT_LS_STATE_DIR": str(state)},
             answers={
-                "key": lambda: KEY,
+                "key": lambda: vscode.KEY,
                 "open": lambda gate: model.gates[gate].open(),
                 "disconnected": disconnected,
                 "draft": lambda text: wait_for_text(state, text),
@@ -154,7 +146,7 @@ def test_a_session_of_work_goes_as_a_user_expects_and_survives_a_reload(tmp_path
     assert "Say parts, not pieces." in model.told("Go on.")
     assert not (project / "old").exists()
     stored = b"".join(path.read_bytes() for path in state.rglob("*") if path.is_file())
-    assert KEY.encode() not in stored
+    assert vscode.KEY.encode() not in stored
 
 
 @pytest.mark.req("H6", "H9", "H12")
@@ -172,17 +164,12 @@ def test_proposals_are_decided_first_and_sessions_are_kept_as_things(tmp_path: P
         "Half of it, then.",
         "Now it has its unit.",
     ]
-    with AnthropicServer(script, key=KEY) as server:
+    with AnthropicServer(script, key=vscode.KEY) as server:
         vscode.play(
             "keeping.mjs",
             project,
-            machine={
-                "agentLs.command": [str(Path(sys.executable).parent / "agent-ls")],
-                "agentLs.provider": "anthropic",
-                "agentLs.providers": {"anthropic": {"baseUrl": server.base_url}},
-                "agentLs.review": "before",
-            },
-            env={"AGENT_LS_STATE_DIR": str(tmp_path / "state"), "ANTHROPIC_API_KEY": KEY},
+            machine=vscode.machine(server, review="before"),
+            env=vscode.variables(tmp_path / "state"),
         )
         bodies = [ANTHROPIC.said(request.body) for request in server.requests]
 
@@ -240,7 +227,7 @@ def test_awkward_programs_run_in_terminals_of_the_window_and_are_typed_into_ther
     project = tmp_path / "store"
     project.mkdir()
     (project / "stock.py").write_text(STOCK)
-    with AnthropicServer(awkward.CALLS, key=KEY) as server:
+    with AnthropicServer(awkward.CALLS, key=vscode.KEY) as server:
 
         def check(at: int) -> None:
             program, said = awkward.PROGRAMS[at], awkward.told(server, at)
@@ -249,17 +236,8 @@ def test_awkward_programs_run_in_terminals_of_the_window_and_are_typed_into_ther
         vscode.play(
             "commands.mjs",
             project,
-            machine={
-                "agentLs.command": [str(Path(sys.executable).parent / "agent-ls")],
-                "agentLs.provider": "anthropic",
-                "agentLs.providers": {"anthropic": {"baseUrl": server.base_url}},
-                "agentLs.mode": "full",
-            },
-            env={
-                "AGENT_LS_STATE_DIR": str(tmp_path / "state"),
-                "ANTHROPIC_API_KEY": KEY,
-                "ADA_API_KEY": "of-the-editor",
-            },
+            machine=vscode.machine(server, mode="full"),
+            env=vscode.variables(tmp_path / "state", ADA_API_KEY="of-the-editor"),
             answers={
                 "programs": lambda: [{"name": p.name, "keys": p.keys} for p in awkward.PROGRAMS],
                 "isTold": lambda at: awkward.is_told(server, at),
@@ -287,8 +265,9 @@ CELLS: list[dict[str, Any]] = [
 def test_an_open_notebook_is_read_and_changed_by_cell_in_the_window(tmp_path: Path) -> None:
     project = tmp_path / "study"
     project.mkdir()
-    text = json.dumps({"cells": CELLS, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
-    (project / "a.ipynb").write_text(text)
+    cells = [dict(sorted(cell.items(), reverse=True)) for cell in CELLS]
+    laid_out = {"nbformat_minor": 5, "nbformat": 4, "metadata": {}, "cells": cells}
+    (project / "a.ipynb").write_text(json.dumps(laid_out, indent=3))
     named = {"file_path": "a.ipynb"}
     calls: Script = [
         [ToolCall("read_file", named)],
@@ -305,20 +284,26 @@ def test_an_open_notebook_is_read_and_changed_by_cell_in_the_window(tmp_path: Pa
         ],
         [ToolCall("edit_notebook", {**named, "action": "delete", "cell": "intro"})],
         "All done.",
+        [ToolCall("read_file", named)],
+        [
+            ToolCall(
+                "edit_notebook", {**named, "action": "replace", "cell": "2", "old_string": "2", "source": "4"}
+            )
+        ],
+        [ToolCall("shell", {"command": "cat a.ipynb"})],
+        "Saved and read.",
     ]
-    with AnthropicServer(calls, key=KEY) as server:
+    with AnthropicServer(calls, key=vscode.KEY) as server:
         vscode.play(
             "notebooks.mjs",
             project,
-            machine={
-                "agentLs.command": [str(Path(sys.executable).parent / "agent-ls")],
-                "agentLs.provider": "anthropic",
-                "agentLs.providers": {"anthropic": {"baseUrl": server.base_url}},
-                "agentLs.mode": "edits",
-            },
-            env={"AGENT_LS_STATE_DIR": str(tmp_path / "state"), "ANTHROPIC_API_KEY": KEY},
+            machine=vscode.machine(server, mode="edits"),
+            env=vscode.variables(tmp_path / "state"),
         )
         told = str(server.requests[1].body["messages"][-1])
+        read = str(server.requests[-1].body["messages"][-1])
 
     assert "x = 2" in told and "cell_type" not in told, "as it was in the window, and no JSON"
-    assert (project / "a.ipynb").read_text() == text, "nothing was written behind the editor"
+    assert "x = 4" in read and "Not saved" not in read, "what a command reads"
+    sources = ["".join(cell["source"]) for cell in json.loads((project / "a.ipynb").read_text())["cells"]]
+    assert sources == ["# Title", "x = 4", "as it is"], "the undo is not saved"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,8 @@ import pytest
 from tests.support import vscode
 from tests.support.loopback import AnthropicServer, ToolCall
 
-pytestmark = [
-    pytest.mark.skipif(bool(vscode.why_not()), reason=vscode.why_not()),
-    pytest.mark.timeout(vscode.DEADLINE_S + 60),
-]
+pytestmark = vscode.MARKS
 
-KEY = "sk-of-the-test"
 CART = "export function total(rows) {\n  return rows.length;\n}\n"
 SHOP = 'import { total } from "./cart.js";\n\nconsole.log("😀", total([]), total([1]));\n'
 AT = {"file_path": "cart.js", "line": 1, "symbol": "total"}
@@ -45,21 +40,12 @@ def test_the_language_server_of_vscode_is_asked_and_a_rename_is_ours(tmp_path: P
     (project / "cart.js").write_text(CART)
     (project / "shop.js").write_text(SHOP)
     (project / "jsconfig.json").write_text('{"compilerOptions": {"checkJs": true, "module": "es2022"}}\n')
-    with AnthropicServer(SCRIPT, key=KEY) as server:
+    with AnthropicServer(SCRIPT, key=vscode.KEY) as server:
         vscode.play(
             "language.mjs",
             project,
-            machine={
-                "agentLs.command": [str(Path(sys.executable).parent / "agent-ls")],
-                "agentLs.provider": "anthropic",
-                "agentLs.mode": "edits",
-                "agentLs.providers": {"anthropic": {"baseUrl": server.base_url}},
-            },
-            env={
-                "AGENT_LS_STATE_DIR": str(tmp_path / "state"),
-                "ANTHROPIC_API_KEY": KEY,
-                "AGENT_LS_TRUSTED_FOLDERS": "/",
-            },
+            machine=vscode.machine(server, mode="edits"),
+            env=vscode.variables(tmp_path / "state", AGENT_LS_TRUSTED_FOLDERS="/"),
         )
         told = results(server)
 

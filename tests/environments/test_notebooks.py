@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent_ls.environments.base import Attribution, CommandOptions, FileWrite
+from agent_ls.environments.base import Attribution, FileWrite
 from agent_ls.environments.editor_host import OpenNotebook
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
 from agent_ls.environments.memory import MemoryEnvironment
@@ -19,7 +19,7 @@ from agent_ls.tools.base import ToolError
 from agent_ls.tools.edit_notebook import EDIT_NOTEBOOK
 from agent_ls.tools.read_file import READ_FILE
 from agent_ls.tools.write_file import WRITE_FILE
-from tests.support.tool_calls import ToolCalls, commands, result
+from tests.support.tool_calls import ToolCalls
 
 pytestmark = pytest.mark.req("H15")
 
@@ -58,9 +58,6 @@ class FakeNotebookHost:
 
     def open_notebook(self, path: str) -> OpenNotebook | None:
         return self.shown if path == PATH else None
-
-    def open_notebooks(self) -> Sequence[str]:
-        return [PATH] if self.shown else []
 
     async def change_cells(self, notebook: OpenNotebook, wanted: Sequence[Wanted]) -> OpenNotebook:
         self.meanwhile()
@@ -216,17 +213,6 @@ async def test_with_other_files_all_is_done_or_taken_back(
     await calls.environment.commit([writes[0], FileWrite("/project/b.txt", b"b", None)], CALL)
 
     assert host.cells()[0].source == "# T" and await disk.read_bytes("/project/b.txt") == b"b"
-
-
-async def test_what_a_command_will_not_see_is_told(host: FakeNotebookHost) -> None:
-    disk = commands(result("done"))
-    await disk.commit([FileWrite(PATH, TEXT.encode(), None)], CALL)
-    environment = NotebookEnvironment(disk, host)
-    notes = [(await environment.exec_command("ls", CommandOptions())).note]
-    host.type(1, "unsaved")
-    notes.append((await environment.exec_command("ls", CommandOptions())).note)
-
-    assert notes == ["", f"Not saved in the editor, so commands see the older notebook on disk: {PATH}."]
 
 
 async def test_a_notebook_that_is_open_nowhere_is_changed_on_disk(

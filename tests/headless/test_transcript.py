@@ -411,6 +411,16 @@ def test_control_characters_of_others_never_reach_the_terminal(text: str, style:
     assert not set(printed) & set("\u202e\u2066")
 
 
+@pytest.mark.req("H7")
+def test_an_escape_sequence_hides_nothing_of_what_is_asked_about() -> None:
+    words = "ls \x1b];rm -r build;\x07"
+    diff = f"--- a\n+++ b\n@@ -1 +1 @@\n-old\r\n+{words}\r\n"
+    write = WriteEffect((PlannedWrite("/w/a.py", "modify", diff, "k"),))
+
+    assert "$ ls \u241b];rm -r build;\u2407\n" in transcript(asked(CommandEffect(words, "/w"), summary=words))
+    assert "+ls \u241b];rm -r build;\u2407\n" in transcript(asked(write))
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -10,7 +10,13 @@ from agent_ls.loop.call_ids import CallIds
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.loop_detection import detect_loop, signature
 from agent_ls.loop.reads import MAX_CONTENT_BYTES, MAX_TOTAL_BYTES, ShownFiles
-from agent_ls.loop.truncation import truncate_chars, truncate_lines, truncate_tool_output
+from agent_ls.loop.truncation import (
+    PRINTED_CHARS,
+    printed,
+    truncate_chars,
+    truncate_lines,
+    truncate_tool_output,
+)
 
 MIDDLE = (
     "\n\n[WARNING: Tool output was truncated. {} characters were removed from the middle. The full output is "
@@ -20,6 +26,19 @@ MIDDLE = (
 FIRST = "[WARNING: Tool output was truncated. First {} characters were removed. "
 REST = "The full output is available in the event stream.]"
 LAST = "[WARNING: Tool output was truncated. Last {} characters were removed. "
+
+
+@pytest.mark.req("T5", "O1")
+@pytest.mark.parametrize("line", ["10%\r\x1b[32mdone sk-\x1b[0mtest-loopback\n", "\rsk-\x1b[mtest-loopback"])
+def test_of_an_output_of_any_length_the_model_gets_what_is_left_on_a_terminal(line: str) -> None:
+    output = line * (3 * PRINTED_CHARS // len(line))
+    text = printed(output, ("sk-test-loopback",))
+    given = truncate_tool_output(text, "shell", SessionConfig())
+
+    assert "[secret removed]" in given[:100] and "[secret removed]" in given[-100:]
+    assert "test-loopback" not in given and not set(given) & set("\r\x1b%")
+    assert "characters ...]" in text and "characters ...]" not in printed(line, ())
+
 
 # tool, characters kept, mode: 000 section 5.2, but for glob (O1)
 TABLE = [

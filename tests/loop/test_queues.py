@@ -10,6 +10,7 @@ from agent_ls.loop.errors import SessionBusyError, SessionClosedError
 from agent_ls.loop.events import (
     ProcessingEnd,
     QueueChanged,
+    Reverted,
     SteeringInjected,
     SteeringQueued,
     SteeringRemoved,
@@ -17,7 +18,7 @@ from agent_ls.loop.events import (
 )
 from agent_ls.loop.turns import SteeringTurn, UserTurn
 from agent_ls.tools.base import ToolContext, ToolOutput
-from tests.support.fake_provider import FakeProvider, Gate, text, tool_call
+from tests.support.fake_provider import Fail, FakeProvider, Gate, text, tool_call
 from tests.support.sessions import AnyArguments, Bench, bench, tool
 
 
@@ -206,3 +207,28 @@ async def test_notices_reach_the_model_once_and_before_the_users_words() -> None
         await b.say("next")
     assert _said(b).count("And kept one.") == 1
     assert {turn.source for turn in b.recorder.turns if isinstance(turn, SteeringTurn)} == {"review"}
+
+
+@pytest.mark.req("X10", "R4")
+async def test_a_session_that_is_closed_while_it_is_taken_back_ends_behind_that() -> None:
+    async with bench(FakeProvider([text("Hello.")])) as b:
+        await b.say("go")
+        with b.session.at_rest():
+            b.session.abort()
+            await anyio.wait_all_tasks_blocked()
+            assert b.session.state == "IDLE"
+            b.session.go_back((), None, Reverted("r-1", "t-1", True))
+    assert b.kinds[-3:] == ["reverted", "state", "session_end"]
+
+
+@pytest.mark.req("L6")
+async def test_what_is_sent_behind_a_stop_begins_though_the_turn_fails_in_that_moment() -> None:
+    gate = Gate()
+    async with bench(FakeProvider([[gate, Fail(ZeroDivisionError("a fault of ours"))], text("Hello.")])) as b:
+        b.session.submit("one")
+        await gate.reached.wait()
+        gate.open()
+        b.session.interrupt()
+        assert b.session.submit("two").queued_id
+        await b.idle(2)
+    assert [event.text for event in b.recorder.of(UserInput)] == ["one", "two"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +17,7 @@ from tests.neovim.stand_in_server import StandIn
 from tests.support.nvim_driver import REPOSITORY, Nvim, find_nvim
 
 PLUGIN = REPOSITORY / "editors/nvim"
+SAMPLE = REPOSITORY / "agent_ls/app/sample_project"
 
 needs_neovim = pytest.mark.skipif(
     not find_nvim(),
@@ -46,6 +49,7 @@ def server() -> Iterator[StandIn]:
         stand_in = StandIn(Path(folder))
         yield stand_in
         stand_in.close()
+        assert not stand_in.misfits, "such messages are not of the protocol"
 
 
 class StartNvim(Protocol):
@@ -151,3 +155,18 @@ def panel(nvim: Nvim, server: StandIn) -> Panel:
     opened = Panel(nvim, server)
     opened.open()
     return opened
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    folder = tmp_path / "shop"
+    shutil.copytree(SAMPLE, folder)
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    return folder
+
+
+def start_on_sample(shop: Path, tmp_path: Path) -> Nvim:
+    """A Neovim on the sample project, beside the real server."""
+    env = {"AGENT_LS_COMMAND": sys.executable, "AGENT_LS_STATE_DIR": str(tmp_path / "state")}
+    arguments = ["--cmd", "let mapleader=' '", "shop/cart.py"]
+    return Nvim(runtime_path=[PLUGIN], cwd=shop, columns=120, rows=40, env=env, arguments=arguments)

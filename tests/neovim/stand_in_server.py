@@ -1,15 +1,15 @@
 """A scripted language server that stands in for agent-ls: the test is the server, this is its wire.
 
-Run as a program it only connects Neovim's pipes with the test's socket, so that there is a process to start and
-to die. `StandIn` lives in the test: it answers what is routine, keeps the synced documents, and lets the test
-look at every request and send any message.
+Neovim starts bridge.py, so that there is a process to start and to die. `StandIn` lives in the test: it answers what is
+routine, keeps the synced documents, and lets the test look at every request and send any message. What a test leaves
+out of a message is filled in, and every message of ours, of either side, is held against the schema of the protocol:
+`misfits`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 import queue
 import socket
 import sys
@@ -19,7 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from tests.support import wire_schema
+
 DEADLINE_S = 30.0
+OURS = ("agent/", "workspace/textDocumentContent")
 Json = dict[str, Any]
 
 
@@ -65,13 +68,15 @@ class StandIn:
         self.before_answer: dict[str, Callable[[], object]] = {}
         self.ended = threading.Event()
         self.initialize: Json = {}
+        self.misfits: list[str] = []
+        self._asked: dict[str, str] = {}
         self._closing = False
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
     @property
     def command(self) -> list[str]:
-        return [sys.executable, str(Path(__file__)), str(self.path)]
+        return [sys.executable, str(Path(__file__).with_name("bridge.py")), str(self.path)]
 
     # -- what a test does
 
@@ -110,8 +115,19 @@ class StandIn:
         """Records an event and sends it."""
         event = self.record(kind, data, session_id, turn_id)
         event |= {"agentId": agent_id} if agent_id else {}
-        self.notify("agent/event", event)
+        self.tell(event)
         return event
+
+    def tell(self, event: Json) -> None:
+        """Sends an event that no log has, or that was recorded before."""
+        event = wire_schema.completed_event({"timestamp": "2026-01-02T03:04:05.678Z", **event})
+        self._note(event["kind"], wire_schema.misfit_of_event(event))
+        if event["kind"] == "client_request":
+            what, params = event["data"]["what"], event["data"]["params"]
+            self._asked[event["data"]["requestId"]] = what
+            if what in wire_schema.schema()["clientRequests"]:
+                self._note(what, wire_schema.misfit_of("clientRequests", what, "params", params))
+        self.notify("agent/event", event)
 
     def record(
         self, kind: str, data: Json | None = None, session_id: str = "s1", turn_id: str = "t1"
@@ -126,6 +142,8 @@ class StandIn:
             "turnId": turn_id,
             "data": data or {},
         }
+        event = wire_schema.completed_event(event)
+        self._note(kind, wire_schema.misfit_of_event(event))
         session.events.append(event)
         return event
 
@@ -133,17 +151,15 @@ class StandIn:
         self, kind: str, part_id: str, offset: int, text: str, session_id: str = "s1", name: str = ""
     ) -> None:
         data = {"text": text, **({"name": name} if name else {})}
-        self.notify(
-            "agent/event",
+        self.tell(
             {
                 "sessionId": session_id,
                 "kind": kind,
-                "timestamp": "2026-01-02T03:04:05.678Z",
                 "after": len(self.session(session_id).events),
                 "partId": part_id,
                 "offset": offset,
                 "data": data,
-            },
+            }
         )
 
     def apply_edit(self, uri: str, edits: list[Json], version: int | None = None) -> Json:
@@ -222,6 +238,8 @@ class StandIn:
             self._answers.put(message)
             return
         method, params = message["method"], message.get("params") or {}
+        if method.startswith(OURS):
+            self._check(method, params)
         with self._arrived:
             self._sync(method, params)
             self._arrived.notify_all()
@@ -254,10 +272,22 @@ class StandIn:
     def _answer(self, method: str, params: Json) -> Json:
         if error := self.refusals.get(method):
             return {"error": error}
-        if reply := self.replies.get(method):
-            return {"result": reply}
         answer = getattr(self, "_on_" + method.replace("/", "_").replace("$", ""), None)
-        return {"result": answer(params) if answer else None}
+        result = self.replies[method] if method in self.replies else answer(params) if answer else None
+        if result is not None and method.startswith(OURS):
+            result = wire_schema.completed_side("methods", method, "result", result)
+            self._note(method, wire_schema.misfit_of("methods", method, "result", result))
+        return {"result": result}
+
+    def _check(self, method: str, params: Json) -> None:
+        self._note(method, wire_schema.misfit_of("methods", method, "params", params))
+        if method == "agent/clientAnswer" and (what := self._asked.get(params.get("requestId", ""))):
+            if (result := params.get("result")) is not None:
+                self._note(what, wire_schema.misfit_of("clientRequests", what, "result", result))
+
+    def _note(self, what: str, misfit: str) -> None:
+        if misfit:
+            self.misfits.append(f"{what}: {misfit}")
 
     def _on_initialize(self, params: Json) -> Json:
         self.initialize = params
@@ -284,7 +314,7 @@ class StandIn:
             "events": session.events[params["since"] :],
             "lastSeq": len(session.events),
             "openParts": session.open_parts,
-            "draft": session.draft,
+            **({"draft": session.draft} if session.draft else {}),
             "pending": {"approvals": session.approvals, "questions": [], "hunks": session.hunks},
         }
 
@@ -381,24 +411,3 @@ def changed(text: str, change: Json) -> str:
     data = text.encode()
     new: str = change["text"]
     return (data[:start] + new.encode() + data[end:]).decode()
-
-
-def bridge(path: str) -> int:
-    """Neovim's pipes to the test's socket and back. 0 when Neovim closed them, 3 when the test did."""
-    connection = socket.socket(socket.AF_UNIX)
-    connection.connect(path)
-
-    def to_test() -> None:
-        while data := os.read(0, 1 << 16):
-            connection.sendall(data)
-        os._exit(0)
-
-    threading.Thread(target=to_test, daemon=True).start()
-    while data := connection.recv(1 << 16):
-        while data:
-            data = data[os.write(1, data) :]
-    return 3
-
-
-if __name__ == "__main__":
-    os._exit(bridge(sys.argv[1]))

@@ -69,6 +69,7 @@ def answers(nvim: Nvim, provider: AnthropicServer, at: int, program: Program) ->
             f"{program.name} to take {keys}",
         )
         nvim.keys("<C-\\><C-n>q")
+        nvim.wait_mode("n")  # else these keys may come into the terminal that is opened next
 
 
 def test_awkward_programs_run_in_the_editors_terminals(nvim: Nvim, provider: AnthropicServer) -> None:

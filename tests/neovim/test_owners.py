@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.neovim.test_real_server import SAMPLE, start
+from tests.neovim.conftest import start_on_sample
 from tests.support.nvim_driver import Nvim
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    folder = tmp_path / "shop"
-    shutil.copytree(SAMPLE, folder)
-    subprocess.run(["git", "init", "-q", str(folder)], check=True)
-    return folder
 
 
 @pytest.fixture
 def first(shop: Path, tmp_path: Path) -> Iterator[Nvim]:
     """Its agent asks before its first change."""
-    with start(shop, tmp_path) as nvim:
+    with start_on_sample(shop, tmp_path) as nvim:
         nvim.lua("require('agent_ls.demo').start()")
         nvim.wait_screen("walkthrough (no model)", "The tests fail.")
         nvim.keys("<C-s>")
@@ -35,7 +25,7 @@ def first(shop: Path, tmp_path: Path) -> Iterator[Nvim]:
 
 @pytest.fixture
 def second(first: Nvim, shop: Path, tmp_path: Path) -> Iterator[Nvim]:
-    with start(shop, tmp_path) as nvim:
+    with start_on_sample(shop, tmp_path) as nvim:
         server = [sys.executable, "-m", "agent_ls", "serve", "--stdio"]
         nvim.lua("require('agent_ls').setup({ cmd = ..., provider = 'walkthrough' })", server)
         nvim.cmd("AgentLs resume")
@@ -47,7 +37,7 @@ def second(first: Nvim, shop: Path, tmp_path: Path) -> Iterator[Nvim]:
 def test_a_session_of_another_neovim_is_shown_read_only_and_taken_over(first: Nvim, second: Nvim) -> None:
     second.wait_screen("Its owner decides.", ":AgentLs takeover")
     second.cmd("AgentLs approve")
-    second.wait_screen("Nothing waits for approval.")
+    second.wait_screen("Not answered: another editor has this session.")
     second.cmd("AgentLs send and this")
     second.wait_screen("Not sent: another editor has this session.")
     first.wait_screen("Make this change?", "<M-a>")
@@ -60,4 +50,4 @@ def test_a_session_of_another_neovim_is_shown_read_only_and_taken_over(first: Nv
     second.wait_gone("read only")
     first.wait_screen("Run this command?", "read only")
     first.cmd("AgentLs approve")
-    first.wait_screen("Nothing waits for approval.")
+    first.wait_screen("Not answered: another editor has this session.")

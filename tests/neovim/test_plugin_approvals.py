@@ -81,6 +81,16 @@ def test_typing_in_the_prompt_answers_nothing(asked: Panel, server: StandIn, nvi
 
 
 @pytest.mark.req("H7", "H10")
+def test_nothing_of_a_change_that_is_asked_about_is_hidden(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+    diff = "--- a\n+++ b\n@@ -1 +1 @@\n-old\r\n+evil()\r# fine \x1b]also()\x07\r\n"
+    effect = {"files": [{"path": "/w/a.py", "action": "modify", "diff": diff}]}
+    asked = {"requestId": "a1", "callId": "c1", "tool": "edit_file", "summary": "a.py", "reason": ""}
+    server.emit("approval_requested", asked | {"effect": effect, "digest": "d", "rules": []})
+
+    nvim.wait_screen("- old", "+ evil()^M# fine ^[]also()^G")
+
+
+@pytest.mark.req("H7", "H10")
 def test_several_rules_are_chosen_from(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     panel.ask(rules=[RULE, {"id": "rule2", "label": "all commands", "scope": "turn"}])
     nvim.wait_screen("Run this command?")
@@ -169,12 +179,7 @@ PATH = "/shop/cart.py"
 
 def proposal(name: str) -> dict[str, Any]:
     """A hunk that waits to be accepted."""
-    lines = {
-        "oldRange": {"start": 0, "end": 1},
-        "newRange": {"start": 0, "end": 1},
-        "oldLines": ["a"],
-        "newLines": ["b"],
-    }
+    lines = {"baseStart": 0, "baseEnd": 1, "start": 0, "end": 1, "baseLines": ["a\n"], "lines": ["b\n"]}
     whose = {
         "id": name,
         "sessionId": "s1",
@@ -250,11 +255,11 @@ def test_questions_and_proposals_are_told_of_too(panel: Panel, nvim: Nvim, serve
     nvim.wait_for("#told == 1")
     hunks = [proposal("h1"), proposal("h2")]
     server.emit(
-        "hunk_state", {"path": PATH, "uri": f"file://{PATH}", "hunks": hunks, "by": "", "comment": ""}
+        "hunk_state", {"path": PATH, "uri": f"file://{PATH}", "hunks": hunks, "by": "agent", "comment": ""}
     )
     nvim.wait_for("#told == 2")
     server.emit(
-        "hunk_state", {"path": PATH, "uri": f"file://{PATH}", "hunks": hunks, "by": "", "comment": ""}
+        "hunk_state", {"path": PATH, "uri": f"file://{PATH}", "hunks": hunks, "by": "agent", "comment": ""}
     )
     server.emit("processing_end", {"reason": "completed"})
     nvim.wait_for("#told == 3")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -94,7 +95,6 @@ def ask(server: StandIn, *, multiple: bool = False, choices: tuple[str, ...] = (
     data = {
         "questionId": "q1",
         "callId": "c1",
-        "agentId": "",
         "question": "Which one?",
         "purpose": "question",
     }
@@ -224,27 +224,21 @@ def test_a_model_is_chosen_among_those_that_are_found_and_remembered(
 
 
 @pytest.mark.req("H10")
-def test_a_message_that_waits_is_changed_and_keeps_what_is_attached(
-    panel: Panel, server: StandIn, nvim: Nvim
-) -> None:
-    file = {"type": "file", "uri": "file:///w/a.py"}
-    item = {
-        "queuedId": "q1",
-        "text": "later",
-        "clientKey": "",
-        "input": [file, {"type": "text", "text": "later"}],
-    }
-    server.emit("queue", {"items": [item]})
+def test_a_message_that_waits_is_changed(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+    server.emit("queue", {"items": [{"queuedId": "q1", "text": "later", "clientKey": "", "images": 2}]})
     nvim.wait_screen("1 queued")
 
-    nvim.keys("<Esc>:AgentLs queued<CR>1<CR>")
+    nvim.keys("<Esc>:AgentLs queued<CR>")
+    nvim.wait_screen("1: later + 2 pictures")
+    nvim.keys("1<CR>")
     nvim.wait_screen("1: Change it", "4: Remove it")
     nvim.keys("1<CR>")
-    nvim.wait_screen("message that waits")
+    nvim.wait_screen("message that waits + 2 pictures")
     nvim.keys("ccmuch later<Esc>:w<CR>")
 
     edit = server.expect("agent/queue")["edit"]
-    assert edit == {"queuedId": "q1", "input": [file, {"type": "text", "text": "much later"}]}
+    text = {"type": "text", "text": "much later"}
+    assert edit == {"queuedId": "q1", "input": [text], "keepImages": True}
 
 
 @pytest.mark.req("H10", "H7")
@@ -266,6 +260,51 @@ def test_a_draft_is_kept_with_its_session_and_comes_back_with_it(
     assert server.expect("agent/draft")["text"] == ""
 
 
+@pytest.mark.req("H10", "H7")
+def test_a_draft_of_the_moment_before_another_session_is_shown_is_kept_where_it_was_written(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
+    server.session("s9")
+    nvim.keys("half a thought")
+    nvim.wait_for("require('agent_ls.chat.input').text() == 'half a thought'")
+
+    nvim.lua("require('agent_ls.session').open('s9')")
+
+    told = server.expect("agent/draft")
+    assert (told["sessionId"], told["text"]) == ("s1", "half a thought")
+    nvim.wait_gone("half a thought")
+    nvim.lua("require('agent_ls.session').open('s1')")
+    nvim.wait_screen("half a thought")
+
+
+@pytest.mark.req("H10", "H7")
+@pytest.mark.parametrize(("before", "goes_along"), [("", True), ("of the first: ", False)])
+def test_what_is_written_while_a_session_is_made_is_for_it_unless_it_was_begun_before(
+    panel: Panel, server: StandIn, nvim: Nvim, before: str, goes_along: bool
+) -> None:
+    text = f"{before}and this"
+    nvim.keys(f"{before}<Esc>")
+    nvim.wait_mode("n")
+    may_be_made = threading.Event()
+    server.before_answer["agent/newSession"] = lambda: may_be_made.wait(30)
+    nvim.cmd("AgentLs new")
+    nvim.wait_mode("i")
+    nvim.keys("and this")
+    nvim.wait_for("require('agent_ls.chat.input').text() == ...", text)
+
+    may_be_made.set()
+    nvim.wait_for("require('agent_ls.session').current_id() == 's2'")
+
+    found = nvim.lua("return require('agent_ls.chat.input').text()")
+    assert found == (text if goes_along else "")
+    wanted = {"s1": "" if goes_along else text, "s2": found}
+    nvim.wait_until(lambda: drafts(server) == wanted, f"drafts {wanted}")
+
+
+def drafts(server: StandIn) -> dict[str, str]:
+    return {name: (each.draft or {}).get("text", "") for name, each in server.sessions.items()}
+
+
 @pytest.mark.req("H10")
 def test_a_session_is_deleted_after_a_question_and_after_another_when_changes_wait(
     panel: Panel, server: StandIn, nvim: Nvim
@@ -277,7 +316,7 @@ def test_a_session_is_deleted_after_a_question_and_after_another_when_changes_wa
     nvim.wait_screen("1: Delete it anyway")
     assert "force" not in server.expect("agent/deleteSession")
     server.refusals.clear()
-    server.replies["agent/deleteSession"] = {"ok": True}
+    server.replies["agent/deleteSession"] = {}
     nvim.keys("1<CR>")
 
     assert server.expect("agent/deleteSession")["force"] is True
@@ -312,7 +351,7 @@ def test_what_is_said_while_a_session_is_made_is_meant_for_it(start_nvim: StartN
 def test_a_rule_is_listed_and_taken_back(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     rule = {"id": "r1", "label": "make in this folder", "scope": "project", "hits": 3}
     server.replies["agent/rules"] = {"rules": [rule]}
-    server.replies["agent/removeRule"] = {"removed": True}
+    server.replies["agent/removeRule"] = {"removed": 1}
 
     nvim.keys("<Esc>:AgentLs rules<CR>")
     nvim.wait_screen("1: make in this folder  [project, used 3 times]")
@@ -350,7 +389,6 @@ def test_a_folder_is_trusted_or_not_by_one_key(panel: Panel, server: StandIn, nv
         "effect": {"type": "TrustEffect", "folder": "/home/ada/shop", "owner": "1000"},
         "digest": "d",
         "rules": [],
-        "agentId": "",
     }
     server.emit("approval_requested", request)
     nvim.wait_screen("Do you trust this folder?")

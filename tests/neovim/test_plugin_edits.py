@@ -205,7 +205,9 @@ def test_unsynced_changes_are_told(opened: Nvim, server: StandIn, project: Path)
     opened.lua("vim.bo.buftype = 'acwrite'; vim.lsp.buf_detach_client(0, vim.lsp.get_clients()[1].id)")
     opened.keys("ox<Esc>")
 
-    assert server.expect("agent/editorState")["unsynced"] == [(project / "other.py").as_uri()]
+    # Where the cursor came from may be told once more before.
+    while server.expect("agent/editorState")["unsynced"] != [(project / "other.py").as_uri()]:
+        pass
 
 
 @pytest.mark.req("H4")
@@ -218,9 +220,9 @@ def test_save_when_the_server_asks_writes_what_still_has_that_version(
     document = {"uri": uri, "version": version - 1}
 
     event = {"sessionId": "s1", "kind": "client_request", "timestamp": "", "data": asked}
-    server.notify("agent/event", event | {"data": asked | {"params": {"documents": [document]}}})
+    server.tell(event | {"data": asked | {"params": {"documents": [document]}}})
     refused = server.expect("agent/clientAnswer")
-    server.notify("agent/event", event | {"data": asked | {"params": {"uris": [uri]}}})
+    server.tell(event | {"data": asked | {"params": {"documents": [document | {"version": version}]}}})
     saved = server.expect("textDocument/didSave")
     done = server.expect("agent/clientAnswer")
 
@@ -247,9 +249,7 @@ def test_check_time_when_the_server_asks_reloads_unchanged_buffers_only(
     params = {"uris": [one.as_uri(), other.as_uri(), "file:///nowhere"]}
     asked = {"requestId": "r1", "clientId": "c1", "what": "checkTime", "params": params, "deadlineMs": 5000}
 
-    server.notify(
-        "agent/event", {"sessionId": "s1", "kind": "client_request", "timestamp": "", "data": asked}
-    )
+    server.tell({"sessionId": "s1", "kind": "client_request", "timestamp": "", "data": asked})
 
     assert server.expect("agent/clientAnswer")["result"] == {}
     server.wait_text(one.as_uri(), "written by a command\n")
@@ -260,9 +260,7 @@ def test_check_time_when_the_server_asks_reloads_unchanged_buffers_only(
 def test_a_request_that_this_editor_cannot_do_is_answered_by_an_error(panel: Panel, server: StandIn) -> None:
     asked = {"requestId": "r1", "clientId": "c1", "what": "makeCoffee", "params": {}, "deadlineMs": 5000}
 
-    server.notify(
-        "agent/event", {"sessionId": "s1", "kind": "client_request", "timestamp": "", "data": asked}
-    )
+    server.tell({"sessionId": "s1", "kind": "client_request", "timestamp": "", "data": asked})
 
     answer = server.expect("agent/clientAnswer")
     assert answer["error"] == 'this editor cannot do "makeCoffee"'

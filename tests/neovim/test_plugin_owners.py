@@ -13,7 +13,7 @@ pytestmark = pytest.mark.req("H10", "R4")
 
 def lose(server: StandIn, **data: object) -> None:
     told = {"access": "readOnly", "owner": {"pid": 4711, "host": "ada", "program": "Emacs"}, **data}
-    server.notify("agent/event", {"sessionId": "s1", "kind": "access", "data": told})
+    server.tell({"sessionId": "s1", "kind": "access", "data": told})
 
 
 def test_nothing_is_sent_to_a_session_that_was_taken_away_and_what_was_written_stays(
@@ -24,6 +24,20 @@ def test_nothing_is_sent_to_a_session_that_was_taken_away_and_what_was_written_s
     nvim.cmd("AgentLs send is it mine")
     nvim.wait_screen("Not sent: another editor has this session.", "is it mine")
     assert "agent/submit" not in server.seen()
+
+
+def test_an_answer_and_a_stop_are_not_sent_to_a_session_that_was_taken_away_and_that_is_said(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
+    lose(server)
+    nvim.wait_screen("Emacs (process 4711 on ada)", "Read only: owned by another editor.")
+    nvim.cmd("AgentLs approve")
+    nvim.wait_screen("Not answered: another editor has this")
+    nvim.cmd("AgentLs stop")
+    nvim.wait_screen("Not done: another editor has this")
+    nvim.cmd("AgentLs fork")
+    server.expect("agent/fork")
+    assert not {"agent/approve", "agent/interrupt"} & set(server.seen())
 
 
 def test_an_editor_that_does_not_answer_keeps_its_session_unless_the_user_says_otherwise(

@@ -37,8 +37,8 @@ def test_no_message_of_ours_stops_at_press_enter(prompting: Nvim, server: StandI
     prompting.wait_gone("What should change?")
 
     panel.ask(command=LONG)
-    for kind in ("error", "warning"):
-        server.emit(kind, {"message": f"{LONG}\nand more", "errorKind": "x", "code": "", "hint": LONG})
+    server.emit("error", {"message": f"{LONG}\nand more", "hint": LONG})
+    server.emit("warning", {"message": f"{LONG}\nand more"})
     server.emit("processing_end", {"reason": "error"})
     server.notify("window/showMessage", {"type": 1, "message": f"{LONG}\n{LONG}"})
     server.notify("window/showMessage", {"type": 3, "message": f"{LONG}\n{LONG}"})
@@ -63,7 +63,8 @@ def test_events_that_make_no_sense_stop_nothing(prompting: Nvim, server: StandIn
         "approval_requested",
         "from_the_future",
     ):
-        server.emit(kind, {"odd": [1, None, {"x": "y"}]})
+        event = server.record("title", {"title": ""})
+        server.notify("agent/event", event | {"kind": kind, "data": {"odd": [1, None, {"x": "y"}]}})
     server.notify("agent/event", {"sessionId": "s1", "kind": "assistant_text_delta", "data": {}})
     server.emit("user_input", {"text": "still here"})
 

@@ -122,6 +122,19 @@ def test_a_key_where_no_hunk_is_judges_nothing(reviewed: Nvim, server: StandIn) 
     assert "agent/review" not in server.seen()
 
 
+@pytest.mark.req("H6", "H10", "R4")
+@pytest.mark.parametrize("keys", ["2G<Space>ak", "<Space>aU", ":AgentLs keep_file<CR>"])
+def test_a_key_over_hunks_of_another_editors_session_sends_nothing_and_says_so(
+    reviewed: Nvim, server: StandIn, keys: str
+) -> None:
+    server.tell({"sessionId": "s1", "kind": "access", "data": {"access": "readOnly"}})
+    reviewed.wait_screen("Read only: owned by another editor.")
+    reviewed.keys(keys)
+
+    reviewed.wait_screen("Not decided: another editor has this session.")
+    assert "agent/review" not in server.seen()
+
+
 @pytest.mark.req("H6", "H10")
 def test_next_and_previous_go_through_the_file_and_on_to_others(
     reviewed: Nvim, server: StandIn, project: Path

@@ -94,9 +94,7 @@ def test_a_gap_that_never_closes_is_not_asked_about_for_ever(
     server.session().events = []
     for n in range(40):
         server.delta("assistant_text_delta", "p1", 10 + n, "x")
-    server.notify(
-        "agent/event", {"sessionId": "s1", "seq": 1, "kind": "title", "timestamp": "", "data": {"title": "T"}}
-    )
+    server.tell({"sessionId": "s1", "seq": 1, "kind": "title", "timestamp": "", "data": {"title": "T"}})
     nvim.wait_screen(" T ")
 
     assert server.seen().count("agent/subscribe") <= 4

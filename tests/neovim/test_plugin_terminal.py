@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.neovim.conftest import Panel
@@ -31,6 +33,18 @@ def test_a_running_command_shows_its_last_lines_in_the_panel(running: Panel, nvi
 
 
 @pytest.mark.req("H5", "H10")
+def test_the_panel_shows_no_remains_of_what_a_terminal_would_obey(
+    running: Panel, server: StandIn, nvim: Nvim
+) -> None:
+    told = "one\n\x1b[31mred\x1b[0m\n"
+    server.delta(
+        "tool_call_output_delta", "c1:out", len(told), "\x1b(B\x1b[mend\x1bPq#0\x1b\\ed\n", name="stdout"
+    )
+
+    nvim.wait_screen("│ ended")
+
+
+@pytest.mark.req("H5", "H10")
 def test_a_terminal_shows_what_came_before_and_what_comes(
     running: Panel, server: StandIn, nvim: Nvim
 ) -> None:
@@ -50,6 +64,54 @@ def test_a_terminal_shows_what_came_before_and_what_comes(
     assert nvim.lua("return vim.bo.buftype") == "terminal"
     nvim.keys("q")
     nvim.wait_gone("[exit 0")
+
+
+def runs_in_terminal(server: StandIn, project: Path) -> None:
+    """The server has the command run in a terminal of this editor."""
+    terminal = {"terminalId": "t9", "argv": ["sh", "-c", "echo its own; cat"], "cwd": str(project)}
+    for what, params in (
+        ("terminalOpen", terminal | {"title": "agent-ls"}),
+        ("terminalRuns", {"terminalId": "t9", "callId": "c1"}),
+    ):
+        asked = {"requestId": what, "clientId": "c1", "what": what, "params": params, "deadlineMs": 30_000}
+        server.tell({"sessionId": "s1", "kind": "client_request", "timestamp": "", "data": asked})
+        assert server.expect("agent/clientAnswer")["result"] == {}
+
+
+@pytest.mark.req("H5", "H10")
+def test_a_terminal_in_a_window_lower_than_itself_shows_what_came_first(
+    running: Panel, server: StandIn, nvim: Nvim, project: Path
+) -> None:
+    runs_in_terminal(server, project)
+    own = "vim.iter(vim.api.nvim_list_bufs()):find(function(b) return vim.bo[b].buftype == 'terminal' end)"
+    nvim.wait_for(f"vim.api.nvim_buf_get_lines({own}, 0, 1, false)[1] == 'its own'")
+
+    nvim.cmd("AgentLs terminal")
+
+    lines, height = "vim.api.nvim_buf_line_count(0)", "vim.api.nvim_win_get_height(0)"
+    nvim.wait_for(f"{lines} == {height}")
+    nvim.wait_screen("its own")
+
+
+@pytest.mark.req("H5", "H10")
+def test_a_terminal_that_is_looked_for_before_the_command_has_one_becomes_its_own(
+    running: Panel, server: StandIn, nvim: Nvim, project: Path
+) -> None:
+    nvim.cmd("AgentLs terminal")
+    nvim.wait_screen("$ make test")
+    windows = nvim.lua("return #vim.api.nvim_list_wins()")
+
+    runs_in_terminal(server, project)
+
+    nvim.wait_screen("its own")
+    nvim.wait_gone("$ make test")
+    assert nvim.lua("return #vim.api.nvim_list_wins()") == windows
+    nvim.keys("i")
+    nvim.wait_mode("t")
+    nvim.keys("typed into it<CR>")
+    nvim.wait_screen("typed into it")
+    nvim.keys("<C-\\><C-n>q")
+    nvim.wait_gone("typed into it")
 
 
 @pytest.mark.req("H5", "H10")

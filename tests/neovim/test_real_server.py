@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,35 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.neovim.conftest import PLUGIN
-from tests.support.nvim_driver import REPOSITORY, Nvim
+from tests.neovim.conftest import start_on_sample
+from tests.support.nvim_driver import Nvim
 
-SAMPLE = REPOSITORY / "agent_ls/app/sample_project"
 FIXED = "        amount = amount * (1 - DISCOUNT_RATE)"
 BROKEN = "        amount = amount - DISCOUNT_RATE"
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    folder = tmp_path / "shop"
-    shutil.copytree(SAMPLE, folder)
-    subprocess.run(["git", "init", "-q", str(folder)], check=True)
-    return folder
-
-
-@pytest.fixture
 def demo(shop: Path, tmp_path: Path) -> Iterator[Nvim]:
     """What `agent-ls demo` opens, with the first message in the prompt."""
-    with start(shop, tmp_path) as nvim:
+    with start_on_sample(shop, tmp_path) as nvim:
         nvim.lua("require('agent_ls.demo').start()")
         nvim.wait_screen("walkthrough (no model)", "The tests fail.")
         yield nvim
-
-
-def start(shop: Path, tmp_path: Path) -> Nvim:
-    env = {"AGENT_LS_COMMAND": sys.executable, "AGENT_LS_STATE_DIR": str(tmp_path / "state")}
-    arguments = ["--cmd", "let mapleader=' '", "shop/cart.py"]
-    return Nvim(runtime_path=[PLUGIN], cwd=shop, columns=120, rows=40, env=env, arguments=arguments)
 
 
 def first_edit(nvim: Nvim) -> None:
@@ -135,7 +119,7 @@ def test_a_restart_of_the_editor_brings_the_session_back(demo: Nvim, shop: Path,
     before = demo.lines(demo.lua("return require('agent_ls.chat.transcript').buffer()"))
     demo.close()
 
-    with start(shop, tmp_path) as again:
+    with start_on_sample(shop, tmp_path) as again:
         again.lua(
             "require('agent_ls').setup({ cmd = { ..., '-m', 'agent_ls', 'serve', '--stdio' } })",
             sys.executable,

@@ -5,7 +5,13 @@ import sys
 
 import pytest
 
-LATE = ("tree_sitter", "agent_ls.policy.commands", "agent_ls.policy.shell.read_only", "pathspec")
+LATE = (
+    "tree_sitter",
+    "agent_ls.policy.commands",
+    "agent_ls.policy.shell.read_only",
+    "pathspec",
+    "agent_ls.server.stock.face",
+)
 
 
 @pytest.mark.req("X7")

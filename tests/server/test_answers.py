@@ -6,8 +6,10 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 import anyio.abc
+import anyio.lowlevel
 import pytest
 
+from agent_ls.app.errors import NotRunningError
 from agent_ls.server.answers import Answers
 from agent_ls.server.errors import KeyReusedError
 
@@ -80,3 +82,23 @@ async def test_who_cancels_stops_waiting_and_not_the_work() -> None:
             await book.once("s", "k", "agent/x", counter.work)
         counter.may_end.set()
         assert await book.once("s", "k", "agent/x", counter.work) == 1
+
+
+async def test_work_that_the_end_of_the_server_cut_is_not_told_as_done() -> None:
+    counter = Counter()
+    counter.may_end = anyio.Event()
+    refused: list[NotRunningError] = []
+    async with anyio.create_task_group() as waiting, anyio.create_task_group() as tasks:
+        book = answers(tasks)
+
+        async def ask() -> None:
+            try:
+                await book.once("s", "k", "agent/x", counter.work)
+            except NotRunningError as error:
+                refused.append(error)
+
+        waiting.start_soon(ask)
+        while not counter.count:
+            await anyio.lowlevel.checkpoint()
+        tasks.cancel_scope.cancel()
+    assert len(refused) == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, strategies as st
 from lsprotocol import types as lsp
@@ -129,6 +131,58 @@ def test_the_path_of_a_uri_is_told_when_it_is_a_file_here(uri: str, path: str | 
 @given(st.text(alphabet="aé😋 %#?\udcff", min_size=1, max_size=9))
 def test_a_path_survives_its_uri(name: str) -> None:
     assert from_lsp.maybe_path(to_lsp.uri(f"/{name}")) == f"/{name}"
+
+
+@pytest.mark.req("H4")
+@pytest.mark.parametrize(
+    "uri", ["file:///a/b%20c", "file:///a/b c", "file:/a/b%20c", "file://localhost/a//x/../b%20c"]
+)
+def test_all_uris_of_a_path_are_one_document_through_its_changes_and_its_end(uri: str) -> None:
+    documents = Documents(ClientAbilities(), None, ())
+    item = lsp.TextDocumentItem(uri="file:///a/b%20c", language_id="python", version=3, text="x\n")
+    documents.put_text_document(item)
+    whole = lsp.TextDocumentContentChangeWholeDocument(text="y\n")
+    documents.update_text_document(lsp.VersionedTextDocumentIdentifier(version=4, uri=uri), whole)
+    found = documents.maybe_open("file:///a/b%20c")
+    assert found and (found.source, found.version) == ("y\n", 4)
+    assert documents.get_text_document(uri) is found
+    documents.remove_text_document(uri)
+    assert documents.maybe_open("file:///a/b%20c") is None
+
+
+@pytest.mark.req("H4")
+def test_uris_of_two_files_or_of_cells_are_documents_of_their_own() -> None:
+    uris = [
+        "file:///%FF",
+        "file:///%FE",
+        "file:///n.ipynb",
+        "file:///n.ipynb#a",
+        "file:///n.ipynb#b",
+        "file:///a%2541",
+    ]
+    uris += ["file:///aA", "untitled:1", "vscode-notebook-cell:/n.ipynb#a"]
+    documents = Documents(ClientAbilities(), None, ())
+    for uri in uris:
+        documents.put_text_document(lsp.TextDocumentItem(uri=uri, language_id="", version=1, text=uri))
+    assert [found.source for uri in uris if (found := documents.maybe_open(uri))] == uris
+
+
+@pytest.mark.req("H4")
+def test_names_that_a_file_system_takes_for_one_file_are_one(tmp_path: Path) -> None:
+    """Links stand for a file system that does not tell letters by their size, or by their normal form."""
+    path, other = tmp_path / "Größe.py", tmp_path / "other.py"
+    path.touch()
+    other.touch()
+    for name in ("GRÖSSE.PY", "Gro\u0308ße.py", "another.py"):
+        (tmp_path / name).hardlink_to(path)
+        assert from_lsp.maybe_same(str(tmp_path / name), {str(other), str(path)}) == str(path), name
+    assert from_lsp.maybe_same(str(other), {str(path)}) is None
+    assert from_lsp.maybe_same(str(tmp_path / "none.py"), {str(path)}) is None
+    assert from_lsp.maybe_same(str(tmp_path / "none.py"), {str(tmp_path / "none.py")}) is not None
+    assert from_lsp.maybe_same(str(path), ()) is None
+    alike = tmp_path / "OTHER.py"
+    alike.touch()  # here these are two files
+    assert from_lsp.maybe_same(str(alike), {str(other)}) is None
 
 
 def test_uris_that_differ_in_percent_encoding_are_one_document() -> None:

@@ -29,6 +29,7 @@ from tests.support.lying_editor import (
 PATH = "/project/a.txt"
 CALL = Attribution("s", "t", "c", "write a.txt")
 ALL = {"vscode": VSCODE, "helix": HELIX, "neovim": NEOVIM, "eglot": EGLOT, "unchecked": UNCHECKED}
+NO_CHANGE = {"range": {"start": {"line": -1, "character": 0}, "end": {"line": 0, "character": 0}}, "text": ""}
 every_editor = pytest.mark.parametrize("manners", ALL.values(), ids=ALL)
 
 
@@ -250,6 +251,106 @@ async def test_a_document_opened_by_another_name_of_the_file_is_found(tmp_path: 
         editor.open("text\n")
         for name in ("link", "real"):
             assert editor.server.host.open_document(str(tmp_path / name / "a.txt"))
+
+
+@pytest.mark.req("H4", "R5")
+async def test_a_document_that_is_open_by_two_names_is_found_while_one_of_them_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    (tmp_path / "first").symlink_to(path)
+    (tmp_path / "second").symlink_to(path)
+    async with anyio.create_task_group() as tasks:
+        editor = LyingEditor(tasks, VSCODE, uri=(tmp_path / "first").as_uri())
+        editor.open("unsaved in the first\n")
+        editor.uri = (tmp_path / "second").as_uri()
+        editor.open("unsaved in the second\n")
+        found = editor.server.host.open_document(str(path))
+        assert found and found.text == "unsaved in the second\n"
+        editor.close_document()
+        found = editor.server.host.open_document(str(path))
+        assert found and found.text == "unsaved in the first\n", "else it would be written behind a buffer"
+        editor.uri = (tmp_path / "first").as_uri()
+        editor.close_document()
+        assert editor.server.host.open_document(str(path)) is None
+
+
+@pytest.mark.req("H4", "R5")
+async def test_an_edit_of_an_old_text_is_not_sent_to_an_editor_that_counts_no_versions() -> None:
+    async with desk(Manners(counts=False)) as found:
+        document = found.host.open_document(PATH)
+        assert document
+        found.editor.type(0, "zero\n")
+        with pytest.raises(StaleFileError):
+            await found.host.apply_edit(document, [LineEdit(1, 2, "2\n")], CALL)
+        assert not found.editor.requests
+        assert (await found.edit(LineEdit(2, 3, "2\n"))).text == "zero\none\n2\nthree\n"
+
+
+@pytest.mark.req("H4", "R5")
+@pytest.mark.parametrize("change", [{"text": None}, {"text": 5}, {}, None, "text"])
+async def test_a_change_without_a_text_is_none(tmp_path: Path, change: object) -> None:
+    path = tmp_path / "a.txt"
+    async with anyio.create_task_group() as tasks:
+        editor = LyingEditor(tasks, VSCODE, uri=path.as_uri())
+        editor.open("text\n")
+        editor.tell(change)
+        assert editor.server.host.open_document(str(path)) is None
+        assert "open it again" in editor.server.host.blocked(str(path))
+
+
+@pytest.mark.req("H4", "R5")
+async def test_a_document_of_which_a_change_could_not_be_read_is_not_edited_until_it_is_opened_again(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.txt"
+    async with anyio.create_task_group() as tasks:
+        editor = LyingEditor(tasks, VSCODE, uri=path.as_uri())
+        host = editor.server.host
+        editor.tell(NO_CHANGE)  # of a document that is not open nothing is known in any case
+        assert host.blocked(str(path)) == ""
+        editor.open("text\n")
+        document = host.open_document(str(path))
+        assert document and host.blocked(str(path)) == ""
+        editor.tell(NO_CHANGE)
+        with pytest.raises(EditRefusedError):
+            await host.apply_edit(document, [LineEdit(0, 1, "new\n")], CALL)
+        assert host.open_document(str(path)) is None
+        assert "open it again" in host.blocked(str(path)), "and not behind its back either"
+        editor.type(0, "more ")
+        assert host.open_document(str(path)) is None
+        editor.close_document()
+        assert host.blocked(str(path)) == ""
+        editor.open("text\n")
+        editor.tell(NO_CHANGE)
+        editor.open("known again\n")
+        found = host.open_document(str(path))
+        assert found and found.text == "known again\n" and host.blocked(str(path)) == ""
+    assert not editor.requests
+
+
+def _range(end_line: int, end_character: int) -> dict[str, dict[str, int]]:
+    return {"start": {"line": 0, "character": 2}, "end": {"line": end_line, "character": end_character}}
+
+
+@pytest.mark.req("H4", "R5")
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"range": None, "rangeLength": None, "text": "all of it"}, "all of it"),
+        ({"range": _range(0, 3), "rangeLength": None, "text": "!"}, "on!\ntwo\n"),
+        ({"range": _range(2**32 - 1, 2**32 - 1), "text": ""}, "on"),
+        ({"range": _range(0, 2**63), "text": "ce"}, "once\ntwo\n"),
+    ],
+)
+async def test_a_change_that_is_not_quite_as_the_protocol_has_it_is_made_as_it_is_meant(
+    tmp_path: Path, change: object, text: str
+) -> None:
+    path = tmp_path / "a.txt"
+    async with anyio.create_task_group() as tasks:
+        editor = LyingEditor(tasks, VSCODE, uri=path.as_uri())
+        editor.open("one\ntwo\n")
+        editor.tell(change)
+        found = editor.server.host.open_document(str(path))
+        assert found and (found.text, found.version) == (text, editor.version)
 
 
 async def test_a_file_that_is_open_unsynced_with_changes_is_blocked(tmp_path: Path) -> None:

@@ -33,6 +33,9 @@ class FakeAudience:
         assert self.environment
         return await self.environment.apply(writes, attribution)
 
+    def is_asked(self, call_id: str) -> bool:
+        return False
+
     def notice(self, text: str, about: str = "") -> None:
         self.notices.append(text)
 

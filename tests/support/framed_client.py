@@ -18,8 +18,9 @@ import anyio
 import anyio.abc
 
 from agent_ls.server.framing import FrameParser, frame
+from tests.support import wire_schema
 
-DEADLINE_S = 30.0
+DEADLINE_S = float(os.environ.get("AGENT_LS_TESTS_DEADLINE_S", "30"))
 
 RICH = {"version": 1, "events": True, "review": True, "approvals": True, "terminal": False, "save": True}
 
@@ -63,7 +64,10 @@ Handler = Callable[[Any], Awaitable[Any]]
 
 
 class FramedClient:
-    """`received` is every message in order. Requests of the server are answered by `handlers`, else refused."""
+    """`received` is every message in order. Requests of the server are answered by `handlers`, else refused.
+
+    A message of ours that is not as the schema of the protocol says fails the test.
+    """
 
     def __init__(self, output: anyio.abc.ByteSendStream, incoming: anyio.abc.ByteReceiveStream) -> None:
         self.received: list[dict[str, Any]] = []
@@ -74,6 +78,7 @@ class FramedClient:
         self._sending = anyio.Lock()
         self._changed = anyio.Event()
         self._next_id = 0
+        self._asked: dict[int, str] = {}
         self._may_read = anyio.Event()
         self._may_read.set()
 
@@ -93,6 +98,7 @@ class FramedClient:
         """Sends a request and returns its id."""
         self._next_id += 1
         message_id = self._next_id
+        self._asked[message_id] = method
         await self.send({"jsonrpc": "2.0", "id": message_id, "method": method, "params": params})
         return message_id
 
@@ -166,9 +172,20 @@ class FramedClient:
 
     def _take(self, message: dict[str, Any], tasks: anyio.abc.TaskGroup) -> None:
         self.received.append(message)
+        misfit = self._misfit(message)
+        assert not misfit, misfit
         if "method" in message and "id" in message:
             tasks.start_soon(self._answer, message)
         self._wake()
+
+    def _misfit(self, message: dict[str, Any]) -> str:
+        # Tests of the wire alone have messages of their own.
+        if message.get("method") == "agent/event" and "kind" in message["params"]:
+            return wire_schema.misfit_of_event(message["params"])
+        method = self._asked.get(message["id"], "") if isinstance(message.get("id"), int) else ""
+        if "result" not in message or method not in wire_schema.schema()["methods"]:
+            return ""
+        return wire_schema.misfit_of("methods", method, "result", message["result"])
 
     def _wake(self) -> None:
         changed, self._changed = self._changed, anyio.Event()

@@ -17,6 +17,7 @@ from anyio.lowlevel import checkpoint
 from lsprotocol import types as lsp
 
 from agent_ls.environments.base import Attribution
+from agent_ls.notebook.align import ShownCell
 from agent_ls.server.documents import SyncedDocument
 from agent_ls.server.editor_host import Sleep
 from agent_ls.server.framing import FrameParser
@@ -32,6 +33,7 @@ class Manners:
     """`stale`: what it does with an edit of an old version. `tells_first`: didChange comes before the answer.
 
     `debounce_s`: changes are told together, so long after the first. `answers`: else it never answers.
+    `counts`: else all its texts have one version.
     """
 
     client: str = "vscode"
@@ -39,6 +41,7 @@ class Manners:
     tells_first: bool = False
     debounce_s: float = 0.0
     answers: bool = True
+    counts: bool = True
 
 
 VSCODE = Manners()
@@ -129,6 +132,13 @@ class LyingEditor:
         item = {"uri": self.uri, "languageId": "text", "version": self.version, "text": text}
         self._say({"method": "textDocument/didOpen", "params": {"textDocument": item}})
 
+    def tell(self, *changes: Any) -> None:
+        """It tells these changes, whatever they are; what its user sees stays."""
+        self.version += 1
+        document = {"uri": self.uri, "version": self.version}
+        params = {"textDocument": document, "contentChanges": changes}
+        self._say({"method": "textDocument/didChange", "params": params})
+
     def close_document(self) -> None:
         self._document = None
         self._say({"method": "textDocument/didClose", "params": {"textDocument": {"uri": self.uri}}})
@@ -193,7 +203,7 @@ class LyingEditor:
     def _change_to(self, text: str) -> None:
         if self._document is None or text == self.text:
             return
-        self.version += 1
+        self.version += self.manners.counts
         self._document.apply_change(lsp.TextDocumentContentChangeWholeDocument(text=text))
         if self.manners.debounce_s == 0:
             self._tell_now()
@@ -239,6 +249,9 @@ class FakeListener:
 
     def document_saved(self, path: str, text: str) -> None:
         assert text == self.texts[path]
+
+    def notebook_saved(self, path: str, cells: Sequence[ShownCell]) -> None:
+        raise AssertionError("it has none")
 
     def user_edit(self, path: str, text: str) -> None:
         self.told.append(("user", self.texts[path], text))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -26,14 +27,28 @@ def processes_with(token: str) -> dict[int, str]:
         if not folder.name.isdigit() or int(folder.name) == os.getpid():
             continue
         try:
-            command_line = (folder / "cmdline").read_bytes()
-            everything = command_line + (folder / "environ").read_bytes()
-            state = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+            command_line, environment, state = _told(folder)
         except OSError:
             continue  # ended, or another user's
-        if token.encode() in everything and state not in "ZX":
+        if token.encode() in command_line + environment and state not in "ZX":
             found[int(folder.name)] = command_line.replace(b"\0", b" ").decode(errors="replace")
     return found
+
+
+KERNEL = "2"  # the parent of the kernel's own threads, which never have a command line
+LOOKS = 20
+
+
+def _told(folder: Path, looks: int = LOOKS) -> tuple[bytes, bytes, str]:
+    """Command line, environment and state. While a process becomes another program, it shows none: then once more."""
+    command_line = (folder / "cmdline").read_bytes()
+    environment = (folder / "environ").read_bytes()
+    state, parent = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
+    is_whole = bool(command_line and environment) or state in "ZX" or KERNEL in (parent, folder.name)
+    if is_whole or looks == 1:
+        return command_line, environment, state
+    time.sleep(0.001)
+    return _told(folder, looks - 1)
 
 
 def zombies_of_ours() -> set[int]:

@@ -41,11 +41,17 @@ class SilentJournal:
 
 
 class ToldHost(FakeEditorHost):
-    """An editor whose documents are told to the desk as the server's host tells them."""
+    """An editor whose documents are told to the desk as the server's host tells them.
+
+    `held`: its edits wait until this is set.
+    """
 
     desk: ReviewDesk
+    held: anyio.Event | None = None
 
     async def apply_edit(self, document: OpenDocument, edits: Any, attribution: Attribution) -> OpenDocument:
+        if self.held:
+            await self.held.wait()
         before = document.text
         edits = [LineEdit(edit.start, edit.end, edit.text) for edit in edits]
         after = await super().apply_edit(document, edits, attribution)

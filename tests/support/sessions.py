@@ -13,7 +13,7 @@ from anyio.lowlevel import checkpoint
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.effects import Effect, NoEffect
 from agent_ls.environments.memory import MemoryEnvironment
-from agent_ls.llm.messages import ToolResultPart
+from agent_ls.llm.messages import ImagePart, ToolResultPart
 from agent_ls.loop.approval import Approver
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.events import Envelope, RecordedEvent, ToolCallEnd, ToolCallStart
@@ -45,6 +45,7 @@ class MemoryRecorder:
         self.partials: list[tuple[str, str]] = []
         self.outputs: dict[str, str] = {}
         self.results: dict[str, ToolResultPart] = {}
+        self.pictures: dict[str, tuple[ImagePart, ...]] = {}
         self.seen: dict[str, str] = {}
         self.order: list[str] = []
         self.on_event: Callable[[Envelope], None] = lambda _: None
@@ -76,6 +77,9 @@ class MemoryRecorder:
 
     def result(self, call_id: str, result: ToolResultPart) -> None:
         self.results[call_id] = result
+
+    def images(self, message_id: str, images: Sequence[ImagePart]) -> None:
+        self.pictures[message_id] = tuple(images)
 
     def shown(self, path: str, digest: str) -> None:
         self.seen[path] = digest

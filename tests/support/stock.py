@@ -101,7 +101,7 @@ class StockEditor:
         await self._change(document, [{"range": {"start": at, "end": at}, "newText": text}])
 
     async def save(self, path: Path) -> None:
-        await anyio.Path(path).write_text(self.documents[path.as_uri()].source)
+        await anyio.Path(path).write_text(self.documents[path.as_uri()].source, newline="\n")
         await self.client.notify("textDocument/didSave", {"textDocument": {"uri": path.as_uri()}})
 
     async def say(self, text: str) -> None:
@@ -109,6 +109,12 @@ class StockEditor:
         assert self.chat
         await self.append(self.chat, f"{text}\n")
         await self.save(self.chat)
+
+    async def close(self, path: Path) -> str:
+        """Closes a document; its text."""
+        document = self.documents.pop(path.as_uri())
+        await self.client.notify("textDocument/didClose", {"textDocument": {"uri": document.uri}})
+        return document.source
 
     async def _change(self, document: SyncedDocument, edits: list[dict[str, Any]]) -> None:
         for edit in edits:

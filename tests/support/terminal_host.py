@@ -17,7 +17,7 @@ DEADLINE_S = 60.0
 
 
 class ShownTerminal:
-    def __init__(self, terminal: NewTerminal) -> None:
+    def __init__(self, terminal: NewTerminal, *, is_read: bool = True) -> None:
         self.id = terminal.id
         self.title = terminal.title
         self.argv = terminal.argv
@@ -35,7 +35,8 @@ class ShownTerminal:
         )
         os.close(theirs)
         self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        if is_read:
+            self._reader.start()
 
     @property
     def screen(self) -> str:
@@ -67,7 +68,8 @@ class ShownTerminal:
         with suppress(ProcessLookupError):
             self.process.kill()
         self.process.wait(DEADLINE_S)
-        self._reader.join(DEADLINE_S)
+        if self._reader.ident:
+            self._reader.join(DEADLINE_S)
         os.close(self._ours)
 
     def _read(self) -> None:
@@ -77,9 +79,10 @@ class ShownTerminal:
 
 
 class FakeTerminalHost:
-    """`opens` False: it says that it has terminals, and opens none."""
+    """`opens` False: it says that it has terminals, and opens none. `is_read` False: they take little, show nothing."""
 
-    def __init__(self, *, opens: bool = True) -> None:
+    def __init__(self, *, opens: bool = True, is_read: bool = True) -> None:
+        self.is_read = is_read
         self.opens = opens
         self.asked: list[NewTerminal] = []
         self.terminals: list[ShownTerminal] = []
@@ -92,7 +95,7 @@ class FakeTerminalHost:
     async def open_terminal(self, terminal: NewTerminal) -> bool:
         self.asked.append(terminal)
         if self.opens:
-            self.terminals.append(ShownTerminal(terminal))
+            self.terminals.append(ShownTerminal(terminal, is_read=self.is_read))
         return self.opens
 
     def runs_in(self, terminal_id: str, call_id: str) -> None:

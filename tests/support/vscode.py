@@ -13,6 +13,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from tests.support.loopback import LoopbackProvider
 from tests.support.nvim_driver import REPOSITORY
 
 SCRIPTS = REPOSITORY / "tests/editors/vscode"
@@ -20,6 +23,7 @@ PICTURES = REPOSITORY / "build/screenshots"
 CACHE = os.environ.get("AGENT_LS_EDITORS_CACHE") or str(Path.home() / ".cache/agent-ls-editors")
 RIG = Path(CACHE) / "vscode"
 DEADLINE_S = 420
+KEY = "sk-of-the-test"
 
 
 def why_not() -> str:
@@ -29,6 +33,27 @@ def why_not() -> str:
     if not (RIG / "stamp").exists():
         return "needs a VS Code workbench (make test-editors sets one up where it may)"
     return "" if shutil.which("chromium") else "needs chromium (make test-editors installs it where it may)"
+
+
+MARKS = [
+    pytest.mark.skipif(bool(why_not()), reason=why_not()),
+    pytest.mark.timeout(DEADLINE_S + 60),
+]
+
+
+def machine(model: LoopbackProvider, **settings: Any) -> dict[str, Any]:
+    """Settings by which sessions ask this model, and their server is that of the repository, not the packed one."""
+    return {
+        "agentLs.command": [str(Path(sys.executable).parent / "agent-ls")],
+        "agentLs.provider": "anthropic",
+        "agentLs.providers": {"anthropic": {"baseUrl": model.base_url}},
+        **{f"agentLs.{name}": value for name, value in settings.items()},
+    }
+
+
+def variables(state: Path, **more: str) -> dict[str, str]:
+    """The environment of a user who has a key and keeps his sessions there."""
+    return {"AGENT_LS_STATE_DIR": str(state), "ANTHROPIC_API_KEY": KEY, **more}
 
 
 def play(

@@ -27,6 +27,7 @@ from agent_ls.loop import editor_events, events
 from agent_ls.server import protocol
 from agent_ls.server.assembly import ROUTES
 from agent_ls.server.errors import CODES
+from agent_ls.server.event_schema import NAMES_FILES
 from agent_ls.server.schema import result_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "protocol.md"
@@ -84,6 +85,8 @@ OBJECTS: Mapping[str, type[Any]] = {
 }
 SENT_BY_CLIENTS = (
     *get_args(protocol.InputPart),
+    protocol.EditQueued,
+    protocol.MoveQueued,
     protocol.EditorSelection,
     protocol.Diagnostic,
     protocol.CodeLocation,
@@ -214,8 +217,8 @@ def object_table(cls: type[Any]) -> Table:
     rows = [(f"`{name}`", words) for name, words in _dataclass_fields(cls)]
     if cls.__name__.endswith("Effect"):
         rows.insert(0, ("`type`", f'`"{cls.__name__}"`'))
-    if cls is events.Hunk:
-        rows.append(("`uri`", "string"))  # added by the server, as in the data of the event
+    if cls.__name__ in NAMES_FILES:
+        rows.append(("`uri`", "string"))
     return Table(("field", "type", "meaning"), tuple(rows))
 
 
@@ -229,7 +232,7 @@ def events_table(kinds: Sequence[str]) -> Table:
     rows: list[tuple[str, ...]] = []
     for kind in kinds:
         fields = list(_dataclass_fields(EVENTS[kind]))
-        if kind in ("file_change", "hunk_state"):
+        if EVENTS[kind].__name__ in NAMES_FILES:
             fields.append(("uri", "string"))
         for number, (name, words) in enumerate(fields):
             rows.append((f"`{kind}`" if number == 0 else "", f"`{name}`", words))

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from agent_ls.environments.effects import CommandEffect, ProcessEffect
 from agent_ls.environments.errors import InputRefusedError
+from agent_ls.text import as_printed
 from agent_ls.tools.processes import PROCESSES
 from agent_ls.tools.shell import shell_tool
 from tests.support.tool_calls import ProcessEnvironment, ToolCalls
@@ -45,6 +46,9 @@ async def test_processes_when_read_then_output_comes_with_where_to_go_on() -> No
     assert (await calls.call(PROCESSES, action="read", process_id="p1", offset=6)).text == (
         "(no output since then)\n[running. Read on with offset=6.]"
     )
+    environment.outputs["p1"] = "\x1b[?1049h~"
+    text = (await calls.call(PROCESSES, action="read", process_id="p1")).text
+    assert as_printed(text) == "\n[running. Read on with offset=9.]"
 
 
 @pytest.mark.req("T5")
@@ -64,6 +68,13 @@ async def test_processes_when_it_ended_by_itself_then_read_tells_the_exit_code()
     output = await calls.call(PROCESSES, action="read", process_id="p1")
     assert "[ended with exit code 3." in output.text
     assert output.exit_code == 3
+
+
+@pytest.mark.req("T5")
+async def test_processes_when_it_waits_for_input_then_that_is_told() -> None:
+    calls, environment = await started()
+    environment.processes["p1"] = replace(environment.processes["p1"], is_waiting=True)
+    assert (await calls.call(PROCESSES, action="list")).text == "p1  running, waits for input  serve --port 1"
 
 
 @pytest.mark.req("T9")

@@ -7,7 +7,7 @@ from agent_ls.environments.base import Attribution, CommandOptions, ExecResult
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.tools.base import ShellLimits
-from agent_ls.tools.shell import shell_tool
+from agent_ls.tools.shell import FULL_SCREEN, shell_tool
 from tests.support.tool_calls import ProcessEnvironment, ToolCalls, commands, result
 
 pytestmark = pytest.mark.anyio
@@ -34,6 +34,18 @@ TIMEOUT = (
             id="signal",
         ),
         pytest.param(result("half", -15, timed_out=True), f"half\n{TIMEOUT}", "shell_timeout", id="timeout"),
+        pytest.param(
+            result("Vim\x1b[?1049h~", -15, timed_out=True),
+            f"Vim\x1b[?1049h~\x1b[?1049l\n{TIMEOUT}\n{FULL_SCREEN}",
+            "shell_timeout",
+            id="full-screen",
+        ),
+        pytest.param(
+            result("a\x1b[?1049hb\x1b[?1049lc\x1b[?47hd"),
+            "a\x1b[?1049hb\x1b[?1049lc\x1b[?47hd\x1b[?1049l\nExit code: 0\nDuration: 12 ms",
+            "",
+            id="other-screen-left-open",
+        ),
         pytest.param(
             result("hi", note="a.py has unsaved changes that the command did not see"),
             "hi\nExit code: 0\nDuration: 12 ms\n[a.py has unsaved changes that the command did not see]",

@@ -7,43 +7,40 @@ import { editNotebook } from "./context/notebooks";
 import type { ClientRequest } from "./events";
 import { type Log, inBackground } from "./logger";
 import { type AgentEvent, problemOf } from "./protocol";
-import type { CodeQuery } from "./protocol_language";
+import type { Answerers, ClientRequests, NamedDocument, Saved } from "./protocol_asked";
 import type { HostTerminals } from "./terminals/host";
 
-type Answerer = (params: unknown) => object | Promise<object>;
+const is = (document: { readonly uri: vscode.Uri }, uri: string) => document.uri.toString() === vscode.Uri.parse(uri).toString();
 
-interface NamedDocument {
-  readonly uri: string;
-  readonly version?: number;
+/** A document is saved only while it has the version named, a notebook while it has the cells named: then its unsaved
+ * changes are those that the server knows of. A notebook's own version is another one already when the server is told. */
+function isAsNamed(document: vscode.TextDocument | vscode.NotebookDocument, { version, cells = [] }: NamedDocument): boolean {
+  if (!("notebookType" in document)) return version === document.version;
+  const shown = document.getCells().map((cell) => cell.document);
+  return shown.length === cells.length && cells.every((cell, i) => shown[i] !== undefined && is(shown[i], cell.uri) && shown[i].version === cell.version);
 }
 
-function openDocument(uri: string): vscode.TextDocument | undefined {
-  const wanted = vscode.Uri.parse(uri).toString();
-  return vscode.workspace.textDocuments.find((document) => document.uri.toString() === wanted);
-}
-
-/** Why it could not be saved; undefined when it is. A document is saved only while it has the version named: then
- * its unsaved changes are those that the server knows of. */
-async function saveOne({ uri, version }: NamedDocument): Promise<string | undefined> {
-  const document = openDocument(uri);
+/** Why it could not be saved; undefined when it is. */
+async function saveOne(named: NamedDocument): Promise<string | undefined> {
+  const { textDocuments, notebookDocuments } = vscode.workspace;
+  const [document, other] = [...textDocuments, ...notebookDocuments].filter((each) => is(each, named.uri));
   if (!document) return "not open";
-  if (version !== undefined && version !== document.version) return "changed meanwhile";
+  if (other) return "open as a notebook and as text"; // one would be saved over the other
+  if (!isAsNamed(document, named)) return "changed meanwhile";
   if (!document.isDirty || (await document.save())) return undefined;
   return "the editor did not save it";
 }
 
-const save: Answerer = async (params) => {
-  const { documents = [] } = params as { documents?: readonly NamedDocument[] };
-  const reasons = await Promise.all(documents.map(saveOne));
-  const each = documents.map(({ uri }, i) => ({ uri, reason: reasons[i] }));
-  return {
-    saved: each.filter(({ reason }) => reason === undefined).map(({ uri }) => uri),
-    failed: each.filter(({ reason }) => reason !== undefined),
-  };
-};
-
-/** The workbench watches the files that it shows and reads them anew by itself. */
-const checkTime: Answerer = () => ({});
+async function save({ documents }: ClientRequests["save"]["params"]): Promise<Saved> {
+  const failed: { uri: string; reason: string }[] = [];
+  const saved: string[] = [];
+  await Promise.all(documents.map(async (document) => {
+    const reason = await saveOne(document);
+    if (reason === undefined) saved.push(document.uri);
+    else failed.push({ uri: document.uri, reason });
+  }));
+  return { saved, failed };
+}
 
 /** What answers besides the editor itself. */
 export interface Faces {
@@ -51,24 +48,21 @@ export interface Faces {
   readonly problems: DiagnosticsReporter;
 }
 
-async function diagnostics({ uri }: CodeQuery["diagnostics"], problems: DiagnosticsReporter): Promise<object> {
-  return { files: await problems.reports(uri === undefined ? undefined : vscode.Uri.parse(uri, true)) };
+function answerersOf({ terminals, problems }: Faces): Answerers {
+  return {
+    ...languageAnswerers,
+    diagnostics: async ({ uri }) => ({ files: await problems.reports(uri === undefined ? undefined : vscode.Uri.parse(uri, true)) }),
+    save,
+    checkTime: () => ({}), // the workbench watches the files that it shows and reads them anew by itself
+    editNotebook,
+    terminalOpen: (opening) => terminals.open(opening),
+    terminalRuns: (running) => terminals.runs(running),
+  };
 }
 
-function answererOf(what: string, { terminals, problems }: Faces): Answerer | undefined {
-  switch (what) {
-    case "definition": return (params) => languageAnswerers.definition(params as CodeQuery["definition"]);
-    case "references": return (params) => languageAnswerers.references(params as CodeQuery["references"]);
-    case "symbols": return (params) => languageAnswerers.symbols(params as CodeQuery["symbols"]);
-    case "rename": return (params) => languageAnswerers.rename(params as CodeQuery["rename"]);
-    case "diagnostics": return (params) => diagnostics(params as CodeQuery["diagnostics"], problems);
-    case "save": return save;
-    case "checkTime": return checkTime;
-    case "editNotebook": return editNotebook;
-    case "terminalOpen": return (params) => terminals.open(params as Parameters<HostTerminals["open"]>[0]);
-    case "terminalRuns": return (params) => terminals.runs(params as Parameters<HostTerminals["runs"]>[0]);
-    default: return undefined;
-  }
+function answererOf(what: string, faces: Faces): ((params: object) => object | Promise<object>) | undefined {
+  const all = answerersOf(faces);
+  return Object.hasOwn(all, what) ? all[what as keyof Answerers] as (params: object) => object | Promise<object> : undefined;
 }
 
 async function answer(client: Client, event: AgentEvent, faces: Faces): Promise<void> {
@@ -81,7 +75,7 @@ async function answer(client: Client, event: AgentEvent, faces: Faces): Promise<
   }
   let outcome: { result: object } | { error: string };
   try {
-    outcome = { result: await answerer(params ?? {}) };
+    outcome = { result: await answerer(params) };
   } catch (error) {
     outcome = { error: problemOf(error).message };
   }

@@ -7,6 +7,7 @@ import type { AgentActions } from "./context/code_actions";
 import type { Ctx } from "./ctx";
 import type { ApprovalItem } from "./items";
 import type { Keys } from "./keys";
+import { isRefused } from "./owners";
 import { chooseFolder, chooseSession, configure } from "./pickers";
 import type { ReviewFace } from "./review/commands";
 import type { SessionsFace } from "./sessions/actions";
@@ -50,6 +51,7 @@ async function addToChat({ panel }: Parts, first: unknown, all: unknown): Promis
 async function answer({ ctx }: Parts, how: (item: ApprovalItem) => Promise<void>): Promise<void> {
   const [asked] = pendingApprovals(ctx.sessions.snapshot);
   if (asked) await how(asked);
+  else isRefused(ctx.sessions, "agent/approve", "answered");
 }
 
 async function restart({ ctx }: Parts): Promise<void> {
@@ -60,9 +62,12 @@ async function restart({ ctx }: Parts): Promise<void> {
 async function newSession({ ctx, panel }: Parts, provider?: string): Promise<void> {
   const folder = await chooseFolder();
   if (folder === undefined) return;
-  // The chat also says why there is none.
-  await ctx.sessions.create(provider === undefined ? {} : { provider }, folder ?? undefined);
-  await panel.focus();
+  // The prompt has the keyboard before there is a session: a server takes a moment to start, and who asked for a
+  // session writes on. The chat also says why there is none.
+  panel.expect();
+  // Begun before the focus is there: what is sent in that moment is for this session, and makes none of its own.
+  const making = ctx.sessions.create(provider === undefined ? {} : { provider }, folder ?? undefined);
+  await Promise.all([panel.focus(), making]);
 }
 
 async function otherSession({ ctx, panel }: Parts): Promise<void> {

@@ -1,6 +1,6 @@
 // Context keys, so that commands and keys are there when they mean something.
 import * as vscode from "vscode";
-import { ofFile } from "./review/model";
+import { all, ofFile } from "./review/model";
 import type { ReviewStore } from "./review/store";
 import { isDelta } from "./seams";
 import type { Sessions } from "./session";
@@ -29,6 +29,7 @@ export class Contexts implements vscode.Disposable {
     this.set("agentLs.working", doing === "working" || doing === "waiting");
     this.set("agentLs.waiting", doing === "waiting");
     this.set("agentLs.hasHunks", this.store.hunks.size > 0);
+    this.set("agentLs.hasOnlyOthersHunks", this.store.areOthers(all(this.store.hunks)));
     // A comment that is written is a document of its own: the file below it is still in front.
     if (editor?.document.uri.scheme === "comment") return;
     const file = editor && this.store.fileOf(editor.document);
@@ -37,6 +38,7 @@ export class Contexts implements vscode.Disposable {
     // Buttons of a file speak of what is in it when there are both.
     this.set("agentLs.fileHasHunks", hunks.length > 0);
     this.set("agentLs.fileHasProposals", proposals.length > 0 && proposals.length === hunks.length);
+    this.set("agentLs.fileHasOnlyOthersHunks", this.store.areOthers(hunks));
     this.set("agentLs.readOnly", this.sessions.snapshot.session.access === "readOnly");
     this.set("agentLs.hasSession", this.sessions.currentId !== undefined);
   }

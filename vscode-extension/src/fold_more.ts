@@ -2,13 +2,13 @@
 import type { EventData } from "./events";
 import type { Item, Snapshot } from "./items";
 import { add, touch } from "./parts";
-import type { QuestionData } from "./protocol";
+import type { QuestionData } from "./protocol_approvals";
 
 export function askQuestion(s: Snapshot, data: QuestionData): void {
   if (s.questions.has(data.questionId)) return;
-  const { questionId: id, question: text, choices, multiple, agentId = "" } = data;
+  const { questionId: id, question: text, choices, multiple } = data;
   const item = add(s, (index) => ({
-    kind: "question" as const, id, index, text, choices, multiple, status: "pending" as const, answers: [], ...(agentId !== "" && { agentId }),
+    kind: "question" as const, id, index, text, choices, multiple, status: "pending" as const, answers: [],
   }));
   s.questions.set(id, item);
 }

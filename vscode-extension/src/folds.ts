@@ -3,16 +3,17 @@ import type { EventData, EventHunk, EventKind, UsageData } from "./events";
 import { moreFolds } from "./fold_more";
 import type { Level, Snapshot, Usage } from "./items";
 import { add, call, endPart, replaceText, textPart, touch } from "./parts";
-import type { AgentEvent, ApprovalRequest } from "./protocol";
+import type { AgentEvent } from "./protocol";
+import type { ApprovalRequest } from "./protocol_approvals";
 import type { TurnFile } from "./protocol_chat";
-import { hunkOf, uriOfPath } from "./review/model";
+import { hunkOf } from "./review/model";
 
 export function notice(s: Snapshot, level: Level, text: string, hint: string, id: string): void {
   add(s, (index) => ({ kind: "notice", id, index, level, text, ...(hint !== "" && { hint }) }));
 }
 
-function setHunk(s: Snapshot, raw: EventHunk, uri: string): void {
-  s.hunks.set(raw.id, hunkOf(raw, uri));
+function setHunk(s: Snapshot, raw: EventHunk): void {
+  s.hunks.set(raw.id, hunkOf(raw));
   touch(s, s.hunkItem.get(raw.id));
 }
 
@@ -24,7 +25,7 @@ export function askFor(s: Snapshot, request: ApprovalRequest): void {
   s.requests.set(item.id, item);
 }
 
-function steer(s: Snapshot, data: EventData["steering_queued"], status: "waiting" | "injected"): void {
+function steer(s: Snapshot, data: EventData["steering_injected"], status: "waiting" | "injected"): void {
   const known = s.steers.get(data.steerId);
   if (known) {
     known.status = status;
@@ -35,9 +36,9 @@ function steer(s: Snapshot, data: EventData["steering_queued"], status: "waiting
   s.steers.set(data.steerId, item);
 }
 
-function countOpen(s: Snapshot, raw: EventHunk, uri: string): void {
+function countOpen(s: Snapshot, raw: EventHunk): void {
   const before = s.hunks.get(raw.id);
-  setHunk(s, raw, uri);
+  setHunk(s, raw);
   if (before?.state !== raw.state) touch(s, s.ends.get(raw.turnId));
 }
 
@@ -52,7 +53,7 @@ export function noteFile(s: Snapshot, turnId: string, { path, uri, action, added
 
 export function usageOf({ total, context, contextTokens, contextWindowTokens, totalCostUsd }: UsageData): Usage {
   const { inputTokens, outputTokens, cacheReadTokens } = total;
-  return { inputTokens, outputTokens, cacheReadTokens: cacheReadTokens ?? 0, contextTokens, contextWindowTokens, totalCostUsd: totalCostUsd ?? null, ...(context && { parts: context }) };
+  return { inputTokens, outputTokens, cacheReadTokens: cacheReadTokens ?? 0, contextTokens, contextWindowTokens, totalCostUsd, parts: context };
 }
 
 /** Ends that are said even when nothing was changed. */
@@ -154,19 +155,19 @@ export const folds: Folds = {
     if (agentId === "") s.plan = data;
   },
   file_change(s, data, seq, { turnId = "" }) {
-    const { path, action, added, removed, diff, hunks = [], uri = uriOfPath(path) } = data;
+    const { path, action, added, removed, diff, hunks, uri } = data;
     const hunkIds = hunks.map((hunk) => hunk.id);
     const item = add(s, (index) => ({
       kind: "file" as const, id: itemId(seq), index, path, uri, action, added, removed, diff, hunkIds,
     }));
     noteFile(s, turnId, item);
     for (const hunk of hunks) {
-      setHunk(s, hunk, uri);
+      setHunk(s, hunk);
       s.hunkItem.set(hunk.id, item);
     }
   },
   hunk_state(s, data) {
-    for (const hunk of data.hunks) countOpen(s, hunk, data.uri ?? uriOfPath(data.path));
+    for (const hunk of data.hunks) countOpen(s, hunk);
   },
   approval_requested: (s, data) => { askFor(s, data); },
   approval_resolved(s, data) {

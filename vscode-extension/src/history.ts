@@ -23,10 +23,10 @@ function textItem(s: Snapshot, raw: Stored<"text" | "reasoning">, entry: Entry, 
 
 function toolItem(s: Snapshot, raw: Stored<"tool">, entry: Entry): ToolItem {
   const { callId, name, summary, status, result, terminalId, background } = raw;
-  const isRunning = status === "running" || status === "writing";
+  const isRunning = status === "running";
   const item: ToolItem = {
     ...entry, id: callId, kind: "tool", name, summary, status,
-    arguments: part(raw.arguments, status === "writing"),
+    arguments: part(raw.arguments, false),
     part: part(result?.output ?? "", isRunning),
     ...(result && { result }),
     ...(typeof terminalId === "string" && { terminalId, background: background === true }),
@@ -42,11 +42,11 @@ function toolItem(s: Snapshot, raw: Stored<"tool">, entry: Entry): ToolItem {
 }
 
 function fileItem(s: Snapshot, raw: Stored<"file">, entry: Entry): Item {
-  const { path, uri, action, added, removed, diff, hunks = [] } = raw;
+  const { path, uri, action, added, removed, diff, hunks } = raw;
   const item = { ...entry, kind: "file" as const, path, uri, action, added, removed, diff, hunkIds: hunks.map((hunk) => hunk.id) };
   for (const hunk of hunks) {
     // What became of it since is said by the open hunks that come with a subscription: others are closed.
-    const known = s.hunks.get(hunk.id) ?? hunkOf(hunk, uri);
+    const known = s.hunks.get(hunk.id) ?? hunkOf(hunk);
     s.hunks.set(hunk.id, isOpen(hunk.state) && !s.hunks.has(hunk.id) ? { ...known, state: "gone" } : known);
     s.hunkItem.set(hunk.id, item);
   }
@@ -128,8 +128,8 @@ function rollBackAll(s: Snapshot): void {
 export function fromStored(stored: StoredSnapshot, result: SubscribeResult): Snapshot {
   const s = newSnapshot();
   s.lastSeq = result.lastSeq;
-  for (const file of result.pending.hunks ?? []) for (const hunk of file.hunks) s.hunks.set(hunk.id, hunkOfInfo(hunk, file.uri));
-  const open = new Set((result.openParts ?? []).map(({ partId }) => partId));
+  for (const file of result.pending.hunks) for (const hunk of file.hunks) s.hunks.set(hunk.id, hunkOfInfo(hunk, file.uri));
+  const open = new Set(result.openParts.map(({ partId }) => partId));
   const oldestFirst = [...stored.items].reverse();
   s.items = oldestFirst.filter(isShown).map((raw, index) => itemOf(s, raw, index, open));
   rollBackAll(s);
@@ -138,6 +138,7 @@ export function fromStored(stored: StoredSnapshot, result: SubscribeResult): Sna
   s.oldestSeq = oldestFirst[0]?.seq ?? 0;
   if (stored.usage) s.usage = usageOf(stored.usage);
   if (stored.plan) s.plan = stored.plan;
+  s.queue = result.session.queue;
   return s;
 }
 

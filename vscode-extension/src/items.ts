@@ -1,6 +1,7 @@
 // The entries of a transcript and what else a snapshot holds: shapes only, shared with the webview.
-import type { ContextParts, FileAction, PlanData, QueuedData, RevertedData, ToolCallResult } from "./events";
-import type { ApprovalRequest, Decision, HunkState, Scope, SessionInfo, State } from "./protocol";
+import type { ContextParts, FileAction, PlanData, RevertedData, ToolCallResult } from "./events";
+import type { Decision, HunkState, SessionInfo, State } from "./protocol";
+import type { ApprovalRequest } from "./protocol_approvals";
 import type { Draft, TurnFile } from "./protocol_chat";
 
 /** Text that grows. `length` counts code points, as offsets do; `revision` changes when text was replaced. */
@@ -64,7 +65,7 @@ export interface ApprovalItem extends Entry {
   readonly summary: string;
   status: "pending" | Decision;
   reason?: string;
-  scope?: Scope;
+  scope?: string;
 }
 
 export interface SteerItem extends Entry {
@@ -193,7 +194,7 @@ export interface Snapshot {
   compactions: Map<string, CompactionItem>;
   /** What the entries that an event makes belong to. */
   now: { readonly turnId?: string; readonly agentId?: string };
-  queue: readonly QueuedData[];
+  queue: SessionInfo["queue"];
   hunks: Map<string, Hunk>;
   hunkItem: Map<string, FileItem>;
   terminals: Map<string, Terminal>;

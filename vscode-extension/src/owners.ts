@@ -6,6 +6,12 @@ import { touch } from "./parts";
 
 export const TAKE_OVER = "Take it over (command “Take Over This Session”), or fork it to go on in a copy.";
 
+/** Where the shown session is, and what it says to its user. */
+interface Speaker {
+  readonly snapshot: Snapshot;
+  say(level: "warn", text: string, hint: string): void;
+}
+
 export function isReadOnly(s: Snapshot): boolean {
   return s.session.access === "readOnly";
 }
@@ -16,10 +22,22 @@ export function ownerWords(owner: OwnerInfo | null | undefined): string {
   return `${owner.program === "" ? "another editor" : owner.program} (process ${owner.pid} on ${owner.host})`;
 }
 
+/** What of a session is only looked at: who reads it along may ask for that too. */
+const LOOKS: ReadonlySet<string> = new Set(["agent/rules", "agent/terminals"]);
+
+/** Whether the session that is shown is another process's and this would change it: then that was said, and nothing is sent. */
+export function isRefused(sessions: Speaker, method: string, what: "sent" | "answered" | "done" = "done"): boolean {
+  if (!isReadOnly(sessions.snapshot) || LOOKS.has(method)) return false;
+  sessions.say("warn", `Not ${what}: this session is owned by ${ownerWords(sessions.snapshot.session.owner)}.`, TAKE_OVER);
+  return true;
+}
+
 /** Whose the session is from now on. */
 export function foldAccess(s: Snapshot, { access, owner }: AccessData): void {
   const was = isReadOnly(s);
-  s.session = { ...s.session, access, owner: owner ?? null };
+  const session = { ...s.session };
+  delete session.owner;
+  s.session = { ...session, access, ...(owner && { owner }) };
   // Whether they can be answered here.
   for (const item of [...s.requests.values(), ...s.questions.values()]) touch(s, item);
   const id = `access:${s.lastSeq}:${s.items.length}`;

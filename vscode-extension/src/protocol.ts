@@ -1,7 +1,9 @@
 // Mirrors the package agent_ls/server/protocol: the methods, what we announce, and the shapes that we send and read.
 // Names are those of the wire. Requests are in requests.ts, events in events.ts, what the chat alone reads in
-// protocol_chat.ts. It does not know that there is a connection.
+// protocol_chat.ts, what the user is asked in protocol_approvals.ts, what the server asks of us in protocol_asked.ts. All
+// are held against the server's schema, field by field (protocol_types.test.ts). It does not know that there is a connection.
 import type { OwnerInfo } from "./events";
+import type { ApprovalRequest, QuestionData } from "./protocol_approvals";
 import type { Draft, StoredSnapshot } from "./protocol_chat";
 
 export const VERSION = 1;
@@ -25,7 +27,9 @@ export type State = "IDLE" | "PROCESSING" | "AWAITING_INPUT" | "CLOSED";
 export type HunkState = "proposed" | "pending" | "kept" | "undone" | "edited" | "stale" | "gone";
 export type Verdict = "keep" | "undo";
 export type Decision = "allow" | "deny";
-export type Scope = "once" | "turn" | "session" | "project" | "user";
+/** How long a rule holds. */
+export type RuleScope = "turn" | "session" | "project" | "user";
+export type Scope = "once" | RuleScope;
 export type ReviewMode = "after" | "before";
 
 export interface TextInput {
@@ -80,10 +84,10 @@ export interface SessionInfo {
   readonly state: State;
   readonly provider: string;
   readonly model: string;
-  readonly effort?: string | null;
+  readonly effort?: string;
   readonly mode: Mode;
-  /** When changes are judged: once they are in the file, or before. Absent: after. */
-  readonly review?: ReviewMode;
+  /** When changes are judged: once they are in the file, or before. */
+  readonly review: ReviewMode;
   readonly workspaceFolder: string;
   readonly created: string;
   readonly updated: string;
@@ -91,8 +95,10 @@ export interface SessionInfo {
   readonly live: boolean;
   readonly access: "owner" | "readOnly";
   /** The process that has it open, when that is another. */
-  readonly owner?: OwnerInfo | null;
+  readonly owner?: OwnerInfo;
   readonly isWalkthrough: boolean;
+  readonly queue: readonly { readonly queuedId: string; readonly text: string; readonly images: number }[];
+  readonly steering: readonly { readonly steerId: string; readonly text: string }[];
 }
 
 /** Ranges are lines [start, end) from 0: `newRange` in the current text, `oldRange` in the accepted one. */
@@ -107,80 +113,32 @@ export interface HunkInfo {
   readonly newRange: readonly [number, number];
   readonly oldLines: readonly string[];
   readonly newLines: readonly string[];
+  /** Hunks with the same one are decided together. */
+  readonly link?: string;
+  readonly laterTurnIds?: readonly string[];
 }
 
 export interface FileHunks {
   readonly uri: string;
   readonly baseHash: string;
-  readonly version?: number | null;
+  readonly version?: number;
   readonly hunks: readonly HunkInfo[];
-}
-
-/** A rule that an approval may store: `id` is sent back, `scope` is how long it holds. */
-export interface RuleOffer {
-  readonly id: string;
-  readonly label: string;
-  readonly scope: Scope;
-  /** Commands that it would allow besides, and such that it would not. */
-  readonly allows?: readonly string[];
-  readonly stillAsked?: readonly string[];
-}
-
-export interface PlannedWrite {
-  readonly path: string;
-  readonly action: "create" | "modify" | "delete" | "move";
-  readonly diff: string;
-}
-
-/** The exact action that is asked about (agent_ls/environments/effects.py); which fields are there tells its type. */
-export interface Effect {
-  readonly command?: string;
-  readonly workingDir?: string;
-  readonly envVars?: readonly (readonly [string, string])[];
-  readonly background?: boolean;
-  /** The background process that it is typed into, instead of being run. */
-  readonly inputOf?: string;
-  readonly files?: readonly PlannedWrite[];
-  readonly paths?: readonly string[];
-  /** Whether the user trusts this folder, whose owner (a number, or "") is told. */
-  readonly folder?: string;
-  readonly owner?: string;
-  readonly url?: string;
-  /** Of a call of a tool that was added: its arguments, or the program that it starts with its words. */
-  readonly text?: string;
-}
-
-export interface ApprovalRequest {
-  readonly requestId: string;
-  readonly callId: string;
-  readonly tool: string;
-  readonly summary: string;
-  readonly reason: string;
-  readonly effect: Effect;
-  readonly digest: string;
-  readonly rules: readonly RuleOffer[];
-}
-
-export interface QuestionData {
-  readonly questionId: string;
-  readonly agentId?: string;
-  readonly question: string;
-  readonly choices: readonly string[];
-  readonly multiple: boolean;
 }
 
 export interface OpenPart {
   readonly partId: string;
   readonly kind: string;
   readonly text: string;
-  readonly name?: string;
+  /** Of the tool, for arguments. */
+  readonly name: string;
+  readonly agentId?: string;
 }
 
 /** A message of agent/event. Recorded events have `seq`; deltas have `after`, `partId` and `offset` instead. */
 export interface AgentEvent {
   readonly sessionId: string;
   readonly kind: string;
-  readonly timestamp?: string;
+  readonly timestamp: string;
   readonly turnId?: string;
   /** Of a subagent. */
   readonly agentId?: string;
@@ -188,7 +146,7 @@ export interface AgentEvent {
   readonly after?: number;
   readonly partId?: string;
   readonly offset?: number;
-  readonly data?: unknown;
+  readonly data: unknown;
 }
 
 export interface SubscribeResult {
@@ -196,21 +154,23 @@ export interface SubscribeResult {
   readonly session: SessionInfo;
   readonly events: readonly AgentEvent[];
   readonly lastSeq: number;
-  readonly openParts?: readonly OpenPart[];
+  readonly openParts: readonly OpenPart[];
   /** In place of `events`, when there are more than was asked for. */
-  readonly snapshot?: StoredSnapshot | null;
-  readonly draft?: Draft | null;
-  readonly pending: { readonly approvals?: readonly ApprovalRequest[]; readonly questions?: readonly QuestionData[]; readonly hunks?: readonly FileHunks[] };
+  readonly snapshot?: StoredSnapshot;
+  readonly draft?: Draft;
+  readonly pending: { readonly approvals: readonly ApprovalRequest[]; readonly questions: readonly QuestionData[]; readonly hunks: readonly FileHunks[] };
 }
 
 export interface TerminalInfo {
   readonly terminalId: string;
   readonly command: string;
-  readonly pid: number;
-  readonly exitCode?: number | null;
+  readonly pid?: number;
+  readonly exitCode?: number;
   readonly startedMs: number;
-  readonly background?: boolean;
-  readonly callId?: string;
+  readonly background: boolean;
+  readonly callId: string;
+  /** For the user to type into it. */
+  readonly waiting: boolean;
 }
 
 export interface Configuration {
@@ -219,7 +179,6 @@ export interface Configuration {
   readonly effort?: string;
   readonly mode?: Mode;
   readonly review?: ReviewMode;
-  readonly limits?: LimitChanges;
 }
 
 /** Only those that are given are changed; 0 is no limit. */
@@ -232,27 +191,27 @@ export interface LimitChanges {
   readonly secondsPerSession?: number;
 }
 
-/** Lines and characters (UTF-16) from 0; the end is exclusive. */
+/** Lines and characters (UTF-16) from 0, characters 0 when they are left out; the end is exclusive. */
 export interface TextRange {
   readonly startLine: number;
-  readonly startCharacter: number;
+  readonly startCharacter?: number;
   readonly endLine: number;
-  readonly endCharacter: number;
+  readonly endCharacter?: number;
 }
 
 export interface EditorState {
   readonly activeUri?: string;
   readonly selection?: TextRange;
   readonly visibleUris?: readonly string[];
-  readonly unsynced: readonly string[];
+  readonly unsynced?: readonly string[];
 }
 
 /** `severity` as in the language server protocol: 1 error, 2 warning, 3 information, 4 hint. */
 export interface DiagnosticItem extends TextRange {
-  readonly severity: 1 | 2 | 3 | 4;
+  readonly severity?: 1 | 2 | 3 | 4;
   readonly message: string;
   readonly source?: string;
-  readonly code?: string;
+  readonly code?: string | number;
 }
 
 /** What all other servers say of one file. `settled`: no more is expected for this version. */
@@ -267,7 +226,7 @@ export interface Notifications {
   "agent/editorState": EditorState;
   "agent/diagnostics": DiagnosticsReport;
   /** The last one wins; an empty one is none. */
-  "agent/draft": Draft & { readonly sessionId: string };
+  "agent/draft": Partial<Draft> & { readonly sessionId: string };
 }
 
 /** What an error means to the user. `hint` says what to do next. */

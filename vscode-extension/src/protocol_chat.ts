@@ -1,6 +1,7 @@
 // Mirrors the package agent_ls/server/protocol: what the chat asks for besides events: history, drafts, models, commands, completion.
-import type { EventData, FileAction, EventHunk, PlanData, RevertedData, RevertedFile, ToolCallResult, UsageData } from "./events";
-import type { ApprovalRequest, Decision, InputPart, Mode, QuestionData, Scope } from "./protocol";
+import type { EndReason, EventData, FileAction, PlanData, RevertedData, RevertedFile, ToolCallResult, UsageData } from "./events";
+import type { Decision, InputPart, Mode, RuleScope, SessionInfo } from "./protocol";
+import type { ApprovalRequest, QuestionData } from "./protocol_approvals";
 
 interface OfItem {
   readonly id: string;
@@ -8,7 +9,7 @@ interface OfItem {
   readonly seq: number;
   readonly turnId: string;
   readonly timestamp: string;
-  readonly agentId?: string | null;
+  readonly agentId?: string;
 }
 
 interface StoredText {
@@ -36,24 +37,25 @@ export interface StoredItems {
     readonly name: string;
     readonly summary: string;
     readonly arguments: string;
-    readonly status: "writing" | "running" | "done" | "failed";
-    readonly result?: ToolCallResult | null;
-    readonly terminalId?: string | null;
-    readonly background?: boolean | null;
+    readonly status: "running" | "done" | "failed";
+    readonly result?: ToolCallResult;
+    readonly terminalId?: string;
+    readonly background?: boolean;
   };
-  file: TurnFile & { readonly callId: string; readonly diff: string; readonly hunks?: readonly EventHunk[] };
+  file: EventData["file_change"];
   approval: {
     readonly request: ApprovalRequest;
     readonly status: "pending" | Decision;
-    readonly reason?: string | null;
-    readonly scope?: Scope | null;
+    readonly reason?: string;
+    readonly scope?: string;
+    readonly decidedBy?: string;
   };
   retry: { readonly attempt: number; readonly delayMs: number; readonly text: string };
-  notice: { readonly level: "info" | "warn" | "error"; readonly text: string; readonly hint?: string | null };
-  question: { readonly asked: QuestionData; readonly status: "pending" | "answered" | "declined"; readonly answers?: readonly string[] | null };
+  notice: { readonly level: "info" | "warn" | "error"; readonly text: string; readonly hint?: string };
+  question: { readonly asked: QuestionData; readonly status: "pending" | "answered" | "declined"; readonly answers?: readonly string[]; readonly decidedBy?: string };
   subagent: EventData["subagent"];
   reverted: RevertedData;
-  end: { readonly reason: string; readonly files: readonly TurnFile[] };
+  end: { readonly reason: EndReason; readonly files: readonly TurnFile[] };
 }
 
 export type StoredItem = { [K in keyof StoredItems]: { readonly kind: K } & OfItem & StoredItems[K] }[keyof StoredItems];
@@ -62,8 +64,8 @@ export type StoredItem = { [K in keyof StoredItems]: { readonly kind: K } & OfIt
 export interface StoredSnapshot {
   readonly items: readonly StoredItem[];
   readonly more: boolean;
-  readonly usage?: UsageData | null;
-  readonly plan?: PlanData | null;
+  readonly usage?: UsageData;
+  readonly plan?: PlanData;
 }
 
 export interface HistoryResult {
@@ -79,7 +81,7 @@ export interface Draft {
 
 /** What is to be done to the queue: exactly one. */
 export type QueueChange =
-  | { readonly edit: { readonly queuedId: string; readonly input: readonly InputPart[] } }
+  | { readonly edit: { readonly queuedId: string; readonly input: readonly InputPart[]; readonly keepImages?: boolean } }
   | { readonly move: { readonly queuedId: string; readonly before?: string } }
   | { readonly remove: string }
   | { readonly startNow: string };
@@ -89,7 +91,7 @@ export interface ProviderInfo {
   readonly name: string;
   readonly hasKey: boolean;
   readonly keyVariable: string;
-  readonly problem?: string | null;
+  readonly problem?: string;
 }
 
 /** Prices are USD per million tokens. */
@@ -97,17 +99,20 @@ export interface ModelInfo {
   readonly provider: string;
   readonly id: string;
   readonly name: string;
-  readonly contextTokens?: number | null;
+  readonly contextTokens?: number;
+  readonly maxOutputTokens?: number;
   readonly efforts: readonly string[];
   readonly isDefault: boolean;
-  readonly inputPrice?: number | null;
-  readonly outputPrice?: number | null;
+  readonly inputPrice?: number;
+  readonly outputPrice?: number;
   readonly images: boolean;
   /** Where a server without a key has just named it. */
-  readonly address?: string | null;
+  readonly address?: string;
 }
 
 export interface ModelsResult {
+  /** Used where nothing is chosen. */
+  readonly defaultProvider: string;
   readonly providers: readonly ProviderInfo[];
   readonly models: readonly ModelInfo[];
 }
@@ -115,13 +120,13 @@ export interface ModelsResult {
 export interface CommandInfo {
   readonly name: string;
   readonly description: string;
-  readonly argumentHint?: string | null;
+  readonly argumentHint?: string;
 }
 
 export interface Completion {
   readonly kind: "file" | "folder" | "command" | "problems" | "selection";
   readonly label: string;
-  readonly detail?: string | null;
+  readonly detail?: string;
   readonly part: InputPart;
 }
 
@@ -138,16 +143,25 @@ export const MODES: readonly Mode[] = ["plan", "ask", "edits", "full"];
 export interface RuleInfo {
   readonly id: string;
   readonly label: string;
-  readonly scope: Scope;
+  readonly scope: RuleScope;
+  /** The folder that it is for (scope `project`). */
+  readonly workspace?: string;
   readonly hits: number;
+  readonly created?: string;
+  readonly used?: string;
 }
 
 /** What a roll back does, or would do, to a file. */
-export interface RevertFile extends RevertedFile {
+export interface RevertFile extends Omit<RevertedFile, "state"> {
+  readonly state: RevertedFile["state"] | "planned";
+  readonly diff: string;
   readonly reason: string;
+  /** Lines [start, end) of the current text that are not as the agent left them. */
+  readonly conflicts: readonly { readonly start: number; readonly end: number; readonly reason: string }[];
 }
 
 export interface RevertResult {
+  readonly session: SessionInfo;
   readonly revertId: string;
   /** What was said there, to be written anew. */
   readonly inputText: string;

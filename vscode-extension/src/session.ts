@@ -6,7 +6,7 @@ import type { Draft } from "./protocol_chat";
 import type { ApproveAnswer, Method, Requests, Review, ReviewResult } from "./requests";
 import type { Ask, Change, Connection, Surroundings } from "./seams";
 import { fromStored, prepend } from "./history";
-import { TAKE_OVER, isReadOnly, ownerWords } from "./owners";
+import { isReadOnly, isRefused } from "./owners";
 import { addNotice, apply, newSnapshot, subscribed } from "./snapshot";
 
 interface Live {
@@ -132,10 +132,7 @@ export class Sessions {
 
   /** Sends a message: starts a turn, or does as `how` says when one runs. False: it did not arrive. */
   async submit(input: readonly InputPart[], how: Ask = "send"): Promise<boolean> {
-    if (isReadOnly(this.snapshot)) {
-      this.say("warn", `Not sent: this session is owned by ${ownerWords(this.snapshot.session.owner)}.`, TAKE_OVER);
-      return false;
-    }
+    if (isRefused(this, "agent/submit", "sent")) return false;
     const sessionId = await this.ready();
     if (sessionId === undefined) return false;
     const change = { sessionId, clientKey: this.around.newKey() };
@@ -183,7 +180,7 @@ export class Sessions {
   /** A verdict on hunks. What changed comes as hunk_state events, to all who look at them. */
   async review(review: Review): Promise<ReviewResult | undefined> {
     const answer = await this.ask("agent/review", { clientKey: this.around.newKey(), ...review });
-    for (const refused of answer?.refused ?? []) this.say("warn", refused.reason ?? "A change was left as it is.");
+    for (const refused of answer?.refused ?? []) this.say("warn", refused.reason || "A change was left as it is.");
     return answer;
   }
 
@@ -247,6 +244,7 @@ export class Sessions {
       this.say("warn", "There is no session yet.", "Write a message to start one.");
       return undefined;
     }
+    if (isRefused(this, method)) return undefined;
     const sessionId = await this.ready();
     return sessionId === undefined ? undefined : this.ask(method, params({ sessionId, clientKey: this.around.newKey() }));
   }
@@ -283,7 +281,7 @@ export class Sessions {
       return this.subscribe(id);
     }
     live.subscribing = false;
-    this.tell({ sessionId: id, files: result.pending.hunks ?? [], switched: true });
+    this.tell({ sessionId: id, files: result.pending.hunks, switched: true });
     for (const event of live.early.splice(0)) this.onEvent(event);
   }
 

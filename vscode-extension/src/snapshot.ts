@@ -78,16 +78,18 @@ export function apply(s: Snapshot, event: AgentEvent): Outcome {
 export function subscribed(s: Snapshot, result: SubscribeResult): Outcome {
   if (result.lastSeq < s.lastSeq) return "gap";
   for (const event of result.events) if (apply(s, event) === "gap") return "gap";
-  s.session = { ...s.session, ...result.session, owner: result.session.owner ?? null };
+  const session = { ...s.session };
+  delete session.owner;
+  s.session = { ...session, ...result.session };
   s.state = result.session.state;
   if (result.draft && s.draft === undefined) s.draft = result.draft;
-  for (const open of result.openParts ?? []) {
+  for (const open of result.openParts) {
     const kind = partKind(open.kind);
     if (isPartKind(kind)) reopen(s, kind, open);
   }
   s.now = {};
-  for (const request of result.pending.approvals ?? []) askFor(s, request);
-  for (const question of result.pending.questions ?? []) askQuestion(s, question);
+  for (const request of result.pending.approvals) askFor(s, request);
+  for (const question of result.pending.questions) askQuestion(s, question);
   return "applied";
 }
 

@@ -11,12 +11,21 @@ import anyio
 from anyio import to_thread
 
 from agent_ls.environments.base import CommandOptions, ProcessInfo
-from agent_ls.environments.errors import InputRefusedError, PathNotFoundError
-from agent_ls.environments.local import process_tree
-from agent_ls.environments.local.children import Child, Children
+from agent_ls.environments.errors import InputRefusedError, PathNotFoundError, ProcessLimitError
+from agent_ls.environments.local.children import Children
 from agent_ls.environments.local.output import BackgroundOutput
 from agent_ls.environments.local.pipes import InputPipe, drain, new_pipe
 from agent_ls.environments.local.shown import TerminalInput
+from agent_ls.environments.local.thread_pipes import ThreadInputPipe, new_input
+from agent_ls.environments.local.trees import KILL_WAIT_SECONDS, Child
+
+MAX_RUNNING = 20
+"""At once, in one environment: servers and watchers of a project, and not a loop that starts ever more."""
+
+WHOLE_ENDED = 20
+"""Of so many that have ended, the last ones, all is kept that was; of those before them ENDED_KEPT_CHARS."""
+
+ENDED_KEPT_CHARS = 64 * 1024
 
 INPUT_SECONDS = 10
 """How long a background process may take to read what it is given; a pipe holds 64 KiB of it meanwhile."""
@@ -27,20 +36,28 @@ class _Background:
     id: str
     command: str
     child: Child
-    input: InputPipe | TerminalInput
+    input: InputPipe | ThreadInputPipe | TerminalInput
     output: BackgroundOutput
     reader: threading.Thread | None
     started_ms: int
 
+    @property
+    def has_ended(self) -> bool:
+        return self.child.process.returncode is not None
+
     def info(self) -> ProcessInfo:
+        process = self.child.process
+        is_waiting = isinstance(self.input, TerminalInput) and self.input.is_awaited
         return ProcessInfo(
-            self.id, self.command, self.child.process.pid, self.child.process.returncode, self.started_ms
+            self.id, self.command, process.pid, process.returncode, self.started_ms, is_waiting
         )
 
 
 class BackgroundProcesses:
-    def __init__(self, children: Children) -> None:
+    def __init__(self, children: Children, max_running: int = MAX_RUNNING) -> None:
         self._children = children
+        self._max_running = max_running
+        self._starting = 0
         self._backgrounds: dict[str, _Background] = {}
 
     async def settle(self) -> None:
@@ -49,9 +66,22 @@ class BackgroundProcesses:
             await _settled(background)
 
     async def start(self, command: str, folder: str, options: CommandOptions) -> ProcessInfo:
+        """
+        Raises:
+            ProcessLimitError, and what starting a command raises.
+        """
+        self._demand_room()
+        self._starting += 1
+        try:
+            return (await self._started(command, folder, options)).info()
+        finally:
+            self._starting -= 1
+            self._let_go()
+
+    async def _started(self, command: str, folder: str, options: CommandOptions) -> _Background:
         launch = await self._children.prepared(command, folder, options)
         output, reader = BackgroundOutput(), None
-        given: InputPipe | TerminalInput
+        given: InputPipe | ThreadInputPipe | TerminalInput
         if link := await self._children.terminal(options):
             child, process = await self._children.in_terminal(link, launch, options, output.add)
             given = TerminalInput(process)
@@ -59,12 +89,23 @@ class BackgroundProcesses:
             with new_pipe() as pipe, new_pipe() as stdin:
                 child = await self._children.by_pipes(launch, pipe, pipe, stdin)
                 reader = drain(pipe.give_reading(), output.add)
-                given = InputPipe(stdin.give_writing())
+                given = new_input(stdin.give_writing())
         background = _Background(
             f"p{len(self._backgrounds) + 1}", command, child, given, output, reader, round(time.time() * 1000)
         )
         self._backgrounds[background.id] = background
-        return background.info()
+        return background
+
+    def _demand_room(self) -> None:
+        running = [(it.id, it.command) for it in self._backgrounds.values() if not it.has_ended]
+        if len(running) + self._starting >= self._max_running:
+            raise ProcessLimitError(self._max_running, running)
+
+    def _let_go(self) -> None:
+        """Who starts one after the other leaves their outputs behind."""
+        ended = [it for it in self._backgrounds.values() if it.has_ended]
+        for background in ended[:-WHOLE_ENDED]:
+            background.output.shrink(ENDED_KEPT_CHARS)
 
     def infos(self) -> Sequence[ProcessInfo]:
         return [background.info() for background in self._backgrounds.values()]
@@ -112,9 +153,7 @@ class BackgroundProcesses:
 async def _settled(background: _Background) -> None:
     """Returns when the exit code is known and the output is complete, or nothing more can be done about it."""
     background.input.close()
-    with anyio.move_on_after(process_tree.KILL_WAIT_SECONDS):
+    with anyio.move_on_after(KILL_WAIT_SECONDS):
         await background.child.process.wait()
     if background.reader:
-        await to_thread.run_sync(
-            background.reader.join, process_tree.KILL_WAIT_SECONDS, limiter=anyio.CapacityLimiter(1)
-        )
+        await to_thread.run_sync(background.reader.join, KILL_WAIT_SECONDS, limiter=anyio.CapacityLimiter(1))

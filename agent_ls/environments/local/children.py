@@ -1,4 +1,4 @@
-"""The processes that are started on this machine: how they are started, marked, found again and ended.
+"""The processes that are started on this machine: with what they are started, who waits for them, how they end.
 
 Processes are started on the event loop's thread: a child that is to die with its parent dies with the thread that
 started it. What they are started for, and who reads what they print, stands in processes.py and background.py.
@@ -9,47 +9,24 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import anyio
 from anyio import to_thread
-from anyio.abc import Process
 
 from agent_ls.environments.base import CommandOptions
-from agent_ls.environments.errors import (
-    NotAFolderError,
-    PathNotFoundError,
-    ProcessStartError,
-    UnsupportedError,
-)
-from agent_ls.environments.local import process_tree
+from agent_ls.environments.errors import NotAFolderError, PathNotFoundError, ProcessStartError
 from agent_ls.environments.local.environ import EnvPolicy, EnvRules, child_environ
 from agent_ls.environments.local.pipes import Pipe
-from agent_ls.environments.local.process_tree import MARK_VARIABLE, Root
-from agent_ls.environments.local.relay_link import Launch, RelayedProcess, RelayLink
+from agent_ls.environments.local.process_tree import MARK_VARIABLE
+from agent_ls.environments.local.relay_link import Launch, RelayedProcess, RelayLink, reason_of
 from agent_ls.environments.local.relays import Relays
-from agent_ls.environments.local.shown import TERMINAL_VARIABLES, on_waiting
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Child:
-    """A shell that we or a relay started, in a session of its own."""
-
-    process: Process | RelayedProcess
-    mark: str
-
-    @property
-    def is_running(self) -> bool:
-        return self.process.returncode is None
-
-    @property
-    def root(self) -> Root:
-        """Once it is reaped its pid may be another's: then only the mark tells."""
-        return Root(frozenset({self.process.pid}) if self.is_running else frozenset(), self.mark)
+from agent_ls.environments.local.session_trees import SessionTrees
+from agent_ls.environments.local.shown import PIPES_VARIABLES, in_terminal_environ, on_waiting
+from agent_ls.environments.local.trees import KILL_WAIT_SECONDS, Child, Trees
 
 
 class Children:
@@ -64,24 +41,21 @@ class Children:
     ) -> None:
         self._environ = environ
         self._env_policy: EnvRules | EnvPolicy | Callable[[], EnvRules] = env_policy
-        self._grace_seconds = grace_seconds
         self._id = uuid.uuid4().hex
         self._started = 0
         self._running: set[Child] = set()
-        self._orphans: set[process_tree.Row] = set()
-        self._orphans_lock = threading.Lock()
-        self.adopts_orphans = False
-        self._launcher: tuple[str, ...] = ()
         self._relays = relays
+        self._trees = _trees(f"{self._id}.", grace_seconds)
 
     def _rules(self) -> EnvRules | EnvPolicy:
         return self._env_policy() if callable(self._env_policy) else self._env_policy
 
     async def initialize(self) -> None:
-        if os.name == "nt":
-            return
-        self.adopts_orphans = process_tree.adopt_orphans()
-        self._launcher = await _death_signal_launcher()
+        await self._trees.initialize()
+
+    @property
+    def adopts_orphans(self) -> bool:
+        return self._trees.adopts_orphans
 
     @property
     def have_been(self) -> bool:
@@ -90,8 +64,7 @@ class Children:
 
     async def end_all(self) -> None:
         """Ends everything that was ever started and still runs, also what a command left behind."""
-        sessions = frozenset(child.process.pid for child in self._running if child.is_running)
-        await process_tree.end(Root(sessions, f"{self._id}."), self._grace_seconds)
+        await self._trees.end_all(self._running)
         self._running.clear()
 
     async def close_terminals(self) -> None:
@@ -110,25 +83,24 @@ class Children:
         await to_thread.run_sync(_demand_folder, folder, options.working_dir, abandon_on_cancel=True)
         self._started += 1
         mark = f"{self._id}.{self._started};"
-        environ = child_environ(self._environ, options.inherit or self._rules(), options.env_vars)
+        environ = child_environ(
+            {**PIPES_VARIABLES, **self._environ}, options.inherit or self._rules(), options.env_vars
+        )
         if options.argv:
             _demand_program(options.argv[0], folder, environ.get("PATH"))
         environ[MARK_VARIABLE] = self._environ.get(MARK_VARIABLE, "") + mark
-        argv = (*self._launcher, *(options.argv or (*_shell(), command)))
+        argv = self._trees.argv(command, options.argv)
         return Launch(options.shown or command, argv, folder, environ, mark)
 
     async def by_pipes(self, launch: Launch, stdout: Pipe, stderr: Pipe, stdin: Pipe | None = None) -> Child:
         """Starts a shell that writes to the pipes and may read from `stdin`; its ends are then its own alone."""
         try:
             with anyio.CancelScope(shield=True):  # a cancelled start would leave a process that nobody knows
-                process = await anyio.open_process(
-                    launch.argv,
+                process = await self._trees.start(
+                    launch,
                     stdin=stdin.reading if stdin else subprocess.DEVNULL,
                     stdout=stdout.writing,
                     stderr=stderr.writing,
-                    cwd=launch.folder,
-                    env=launch.environ,
-                    start_new_session=True,
                 )
         except (OSError, ValueError) as error:
             raise ProcessStartError(f"The command could not be started: {_reason(error)}.") from error
@@ -143,7 +115,7 @@ class Children:
     async def in_terminal(
         self, link: RelayLink, launch: Launch, options: CommandOptions, take: Callable[[str], None]
     ) -> tuple[Child, RelayedProcess]:
-        environ = {**launch.environ, **TERMINAL_VARIABLES, **options.env_vars}
+        environ = in_terminal_environ(launch.environ, options.env_vars)
         process = await link.start(replace(launch, environ=environ), take, on_waiting(options.terminal))
         if options.terminal:
             options.terminal.opened(process)
@@ -155,10 +127,10 @@ class Children:
 
     async def end(self, child: Child) -> list[str]:
         """Ends all that the child started; a sentence when something stays."""
-        stayed = await process_tree.end(child.root, self._grace_seconds)
+        stayed = await self._trees.end(child)
         if stayed:
             return [f"These processes could not be ended: {numbers(stayed)}."]
-        with anyio.move_on_after(process_tree.KILL_WAIT_SECONDS) as patience:
+        with anyio.move_on_after(KILL_WAIT_SECONDS) as patience:
             await child.process.wait()
         if patience.cancelled_caught and isinstance(child.process, RelayedProcess):
             child.process.link.close()  # it does not say how its command ended, and never will
@@ -166,55 +138,27 @@ class Children:
 
     async def left_behind(self, child: Child) -> list[int]:
         """What the command left running on purpose; takes leave of orphans that ended."""
-        return await to_thread.run_sync(self._count_orphans, child.root, limiter=anyio.CapacityLimiter(1))
-
-    def _count_orphans(self, root: Root) -> list[int]:
-        left = process_tree.members(root)
-        with self._orphans_lock:
-            self._orphans = process_tree.reap_orphans(self._orphans | left)
-        return sorted(row.pid for row in left)
+        return await self._trees.left_behind(child)
 
     async def end_tree(self, child: Child) -> None:
         """Ends all that the child started, and does not wait for its exit code."""
-        await process_tree.end(child.root, self._grace_seconds)
+        await self._trees.end(child)
 
     def forget(self, child: Child) -> None:
         self._running.discard(child)
+        self._trees.forget(child)
 
 
 def numbers(pids: Sequence[int]) -> str:
     return f"pid {', '.join(map(str, pids))}"
 
 
-def _shell() -> tuple[str, str]:
-    """The platform's default shell (000 section 4.2)."""
+def _trees(mark: str, grace_seconds: float) -> Trees:
     if os.name == "nt":
-        raise UnsupportedError("Commands are not supported on Windows yet. Run agent-ls inside WSL.")
-    return default_shell(), "-c"
+        from agent_ls.environments.local.job_trees import JobTrees  # its libraries are for Windows alone
 
-
-def default_shell() -> str:
-    bash = "/bin/bash" if os.path.exists("/bin/bash") else shutil.which("bash")
-    return bash or "/bin/sh"
-
-
-async def _death_signal_launcher() -> tuple[str, ...]:
-    """A prefix that makes a command die with us even if we are killed; empty where the system has none.
-
-    It does not reach what the command itself started. Python's own way to set it runs code between fork and
-    exec, which can deadlock in a process with threads.
-    """
-    setpriv = shutil.which("setpriv")
-    if setpriv is None:
-        return ()
-    launcher = (setpriv, "--pdeathsig", "KILL")
-    try:
-        # It takes milliseconds; cut off while it starts, it would be left behind.
-        with anyio.CancelScope(shield=True):
-            trial = await anyio.run_process([*launcher, "true"], check=False)
-    except OSError:
-        return ()
-    return launcher if trial.returncode == 0 else ()
+        return JobTrees()
+    return SessionTrees(mark, grace_seconds)
 
 
 def _demand_folder(folder: str, asked: str) -> None:
@@ -234,4 +178,6 @@ def _demand_program(name: str, folder: str, path: str | None) -> None:
 
 
 def _reason(error: OSError | ValueError) -> str:
-    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
+    if isinstance(error, OSError):
+        return reason_of(error.errno or 0, error.strerror or str(error))
+    return str(error)

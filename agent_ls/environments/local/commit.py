@@ -3,6 +3,10 @@
 New contents are first written beside their targets; then each target is looked at once more and replaced by a
 rename. Deletions come last. Every step that did something leaves its undoing on a stack; what somebody else made of a
 file meanwhile is not undone. The files that are deleted go last of all, when nothing else can fail any more.
+
+Who writes may lose the right to at any point, and may be standing still there. So it is asked before each step, and who
+takes the right away then removes what is staged (`sweep`): a rename after that finds nothing to rename. What was done
+until then stands, and nothing more is, no undoing either.
 """
 
 from __future__ import annotations
@@ -42,6 +46,7 @@ from agent_ls.environments.local.steps import (
     write_new,
 )
 from agent_ls.environments.opened import demand_opened, real_path
+from agent_ls.system import is_alive
 
 _UNLIMITED_BYTES = 1 << 62
 
@@ -73,10 +78,7 @@ class _Target:
 
     @property
     def is_in_place(self) -> bool:
-        """A rename would part the file from its other names, or needs a folder that we may not write."""
-        if self.facts is None:
-            return False
-        return self.facts.st_nlink > 1 or not os.access(os.path.dirname(self.real), os.W_OK)
+        return self.facts is not None and _is_in_place(self.real, self.facts)
 
 
 class DeletedModes:
@@ -98,38 +100,55 @@ def _digest(content: bytes | None) -> bytes:
     return hashlib.sha256(content or b"").digest()
 
 
+def is_written_in_place(path: str) -> bool:
+    """Whether new contents of this file are not put there by a rename. Does not raise."""
+    try:
+        real = os.path.realpath(path)
+        return _is_in_place(real, os.stat(real))
+    except (OSError, ValueError):
+        return False
+
+
+def _is_in_place(real: str, facts: os.stat_result) -> bool:
+    """A rename would part the file from its other names, or needs a folder that we may not write."""
+    return facts.st_nlink > 1 or not os.access(os.path.dirname(real), os.W_OK)
+
+
+def anybody() -> None:
+    """Nobody takes away the right to write."""
+
+
 def commit(
-    writes: Sequence[FileWrite], resolve: Callable[[str], str], deleted: DeletedModes
+    writes: Sequence[FileWrite],
+    resolve: Callable[[str], str],
+    deleted: DeletedModes,
+    demand_right: Callable[[], None] = anybody,
 ) -> list[FileState]:
-    """As ExecutionEnvironment.commit; `resolve` makes a path absolute."""
+    """As ExecutionEnvironment.commit; `resolve` makes a path absolute. `demand_right` raises where nothing may be
+    written any more, an error that is none of ours.
+    """
     with _ONE_AT_A_TIME:
         targets = [_look(write, resolve, deleted) for write in writes]
         _refuse_repeats(targets)
-        _Transaction().run([target for target in targets if target.changes])
+        _Transaction(demand_right).run([target for target in targets if target.changes])
         for target in targets:
             deleted.note(target)
     return [FileState(target.path, target.write.base, target.write.content) for target in targets]
 
 
-def sweep(folders: Collection[str], pid: int) -> None:
-    """Removes what a process that was killed in a commit left beside the files of these folders. Does not raise."""
-    if os.name == "nt" or _is_alive(pid):
+def sweep(folders: Collection[str], pid: int, *, is_put_out: bool = False) -> None:
+    """Removes what a process that was killed in a commit left beside the files of these folders. Does not raise.
+
+    `is_put_out`: it may live, and has lost its right to write. What it has staged there for another session is removed
+    too, and fails: it was standing still.
+    """
+    if is_alive(pid) and not is_put_out:
         return
     for folder in folders:
         with suppress(OSError):
             for name in os.listdir(folder):
                 if name.startswith(temporary_prefix(pid)):
                     unlink_if_there(os.path.join(folder, name))
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        pass
-    return True
 
 
 # --- looking --------------------------------------------------------------------------------------------------
@@ -204,7 +223,8 @@ def _refuse_repeats(targets: Sequence[_Target]) -> None:
 
 
 class _Transaction:
-    def __init__(self) -> None:
+    def __init__(self, demand_right: Callable[[], None]) -> None:
+        self._demand_right = demand_right
         self._undo: list[tuple[str, Callable[[], object]]] = []
         self._staged: dict[str, str] = {}
         self._set_aside: list[tuple[_Target, str]] = []
@@ -249,13 +269,24 @@ class _Transaction:
         return f"/proc/self/fd/{descriptor}" if real else folder
 
     def _try(self, step: Callable[[_Target], None], target: _Target) -> None:
+        self._go_on()
         try:
             step(target)
         except (OSError, ValueError, EnvError) as error:
+            self._go_on()  # it may have failed because another has the right now, who found the files as they are
             unrestored = self._roll_back()
             if unrestored:
                 raise CommitError(target.write.path, _reason(error), unrestored) from error
             raise _as_env_error(target.write.path, error) from error
+
+    def _go_on(self) -> None:
+        try:
+            self._demand_right()
+        except BaseException:
+            for temporary in self._staged.values():
+                with suppress(OSError):
+                    os.unlink(temporary)
+            raise
 
     def _roll_back(self) -> tuple[str, ...]:
         """Undoes everything, newest first; the paths for which that failed."""
@@ -319,7 +350,7 @@ class _Transaction:
             self._undo.append(undo)
         else:
             self._undo.append(undo)
-            os.unlink(temporary)
+            unlink_if_there(temporary)
 
     def _take_away(self, target: _Target) -> None:
         """Renames it first, so that a later failure can bring back the very same file."""
@@ -331,6 +362,14 @@ class _Transaction:
         self._set_aside.append((target, aside))
         undo = partial(bring_back, at, aside, target.write.base or b"", target.mode, link)
         self._undo.append((target.path, undo))
+        try:
+            self._demand_right()
+        except BaseException:
+            # Nothing was staged that could have been taken away. Who swept it aside has seen the file deleted.
+            with suppress(OSError):
+                os.link(aside, at, follow_symlinks=False)
+                os.unlink(aside)
+            raise
         if not link and content_of(aside) != target.write.base:
             raise StaleFileError(target.write.path)  # somebody wrote to it just now: it is brought back
 

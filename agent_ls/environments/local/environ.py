@@ -23,6 +23,13 @@ KEPT_NAMES = frozenset(
 )
 """Always given. From the second line on: where a language's tools and packages are; builds find nothing without."""
 
+WINDOWS_NAMES = frozenset(
+    """
+    SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT TEMP TMP USERNAME USERPROFILE HOMEDRIVE HOMEPATH APPDATA LOCALAPPDATA
+    PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) COMMONPROGRAMFILES PROCESSOR_ARCHITECTURE NUMBER_OF_PROCESSORS
+    """.split()
+)
+"""Without these hardly any program starts on Windows; other systems have none of them."""
 
 MINIMAL_NAMES = frozenset("PATH HOME USER LANG LC_ALL TERM SHELL TMPDIR TZ".split())  # 004 section 6.4
 
@@ -44,7 +51,7 @@ class EnvRules:
             case "all" | "none":
                 return self.policy == "all" and not _fits(name, self.denied)
             case "core" | "minimal":
-                return name in (KEPT_NAMES if self.policy == "core" else MINIMAL_NAMES)
+                return name in (KEPT_NAMES if self.policy == "core" else MINIMAL_NAMES) | WINDOWS_NAMES
             case "filtered":
                 return (name in KEPT_NAMES or not _fits(name, DENIED_PATTERNS)) and not _fits(
                     name, self.denied

@@ -23,12 +23,14 @@ from agent_ls.environments.base import (
     OutputSink,
     ProcessInfo,
 )
-from agent_ls.environments.local.commit import DeletedModes, commit
+from agent_ls.environments.local.background import MAX_RUNNING
+from agent_ls.environments.local.commit import DeletedModes, anybody, commit
 from agent_ls.environments.local.environ import EnvPolicy, EnvRules
 from agent_ls.environments.local.files import list_folder, read_file
 from agent_ls.environments.local.processes import TERMINATE_GRACE_MS, LocalProcesses
 from agent_ls.environments.local.relays import Relays
 from agent_ls.environments.local.search import LocalSearch
+from agent_ls.environments.local.shown import PATIENCE_MS
 from agent_ls.environments.terminal_host import TerminalHost
 
 _PLATFORMS = {"linux": "linux", "darwin": "darwin", "win32": "windows", "emscripten": "wasm", "wasi": "wasm"}
@@ -51,17 +53,26 @@ class LocalEnvironment:
         terminate_grace_ms: int = TERMINATE_GRACE_MS,
         ripgrep: str | None = None,
         terminals: TerminalHost | None = None,
+        input_patience_ms: int = PATIENCE_MS,
+        demand_right: Callable[[], None] = anybody,
+        max_background: int = MAX_RUNNING,
     ) -> None:
         """`ripgrep` is the program to search with, "" to search without one, None to look for it.
 
         `terminals` are where commands are shown and can be typed into; without, they run with pipes and no input.
+        `input_patience_ms` is how long a command in one waits for somebody to type, beside its own time.
+        `max_background` is how many background processes may run at once.
+        `demand_right` is asked in a commit's thread before each of its steps (commit.py).
         """
         self._root = os.path.abspath(working_directory)
         inherited = dict(os.environ) if environ is None else environ
         relays = Relays(terminals, self._root) if terminals and os.name != "nt" else None
-        self._processes = LocalProcesses(inherited, env_policy, terminate_grace_ms, relays)
+        self._processes = LocalProcesses(
+            inherited, env_policy, terminate_grace_ms, relays, input_patience_ms, max_background
+        )
         self._search = LocalSearch(self._root, ripgrep)
         self._deleted_modes = DeletedModes()
+        self._demand_right = demand_right
 
     async def initialize(self) -> None:
         await self._processes.initialize()
@@ -93,7 +104,12 @@ class LocalEnvironment:
         # Not abandoned: a cancelled commit is done or not begun, never half. And a limiter of its own: reads that
         # hang in a dead network folder must not make it wait.
         return await to_thread.run_sync(
-            commit, writes, self._resolve, self._deleted_modes, limiter=anyio.CapacityLimiter(1)
+            commit,
+            writes,
+            self._resolve,
+            self._deleted_modes,
+            self._demand_right,
+            limiter=anyio.CapacityLimiter(1),
         )
 
     async def exec_command(

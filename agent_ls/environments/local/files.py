@@ -52,13 +52,17 @@ def read_file(path: str, asked: str, max_bytes: int) -> bytes:
 def _read(descriptor: int, asked: str, size_bytes: int, max_bytes: int) -> bytes:
     if size_bytes > max_bytes:
         raise FileTooLargeError(asked, size_bytes, max_bytes)
-    content = bytearray()
-    # The size is a hint only: a file may grow, and those of /proc say 0.
-    while chunk := os.read(descriptor, CHUNK_BYTES):
-        content += chunk
-        if len(content) > max_bytes:
-            raise FileTooLargeError(asked, len(content), max_bytes)
-    return bytes(content)
+    # The size is a hint only: a file may grow, and those of /proc say 0. Where it is right, nothing is copied.
+    chunks = []
+    length = 0
+    wanted = size_bytes or CHUNK_BYTES
+    while chunk := os.read(descriptor, wanted):
+        chunks.append(chunk)
+        length += len(chunk)
+        if length > max_bytes:
+            raise FileTooLargeError(asked, length, max_bytes)
+        wanted = CHUNK_BYTES
+    return b"".join(chunks)
 
 
 def demand_regular(facts: os.stat_result, asked: str) -> None:
@@ -75,6 +79,8 @@ def list_folder(path: str, asked: str, depth: int) -> list[DirEntry]:
     except NotADirectoryError as error:
         raise (NotAFolderError if os.path.exists(path) else PathNotFoundError)(asked) from error
     except (OSError, ValueError) as error:
+        if os.path.isfile(path):  # Windows says so in several ways
+            raise NotAFolderError(asked) from error
         raise env_error(asked, error) from error
 
 

@@ -15,6 +15,7 @@ import platform
 import struct
 import sys
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 REFUSED = 126
 
@@ -36,7 +37,10 @@ _MACHINES = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}
 _IO_URING_SETUP = 425  # it makes sockets without that call
 _X32 = 0x4000_0000  # another set of numbers that x86_64 takes as well
 
-_libc = ctypes.CDLL(None, use_errno=True)
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -55,11 +59,11 @@ def confine(*, writable: Sequence[str], hidden: Sequence[str], network: bool) ->
     Raises:
         OSError: this system cannot.
     """
-    version = _called(_libc.syscall(_CREATE_RULESET, None, 0, 1))
+    version = _called(_libc().syscall(_CREATE_RULESET, None, 0, 1))
     if version < OLDEST:
         raise OSError(errno.ENOSYS, f"it is of version {version}, and {OLDEST} is needed")
     rights = _ALL_BY_VERSION[min(version, max(_ALL_BY_VERSION))]
-    ruleset = _called(_libc.syscall(_CREATE_RULESET, struct.pack("Q", rights), 8, 0))
+    ruleset = _called(_libc().syscall(_CREATE_RULESET, struct.pack("Q", rights), 8, 0))
     _allow(ruleset, "/", _READ_DIR)
     for place in _without("/", hidden):
         _allow(ruleset, place, _READING)
@@ -67,10 +71,10 @@ def confine(*, writable: Sequence[str], hidden: Sequence[str], network: bool) ->
         if any(inner.startswith(place.rstrip("/") + "/") for inner in hidden):
             raise OSError(errno.EINVAL, f"what is to be hidden lies below {place}, which is to be written")
         _allow(ruleset, place, rights)
-    _called(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    _called(_libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     if not network:
         _close_network()
-    _called(_libc.syscall(_RESTRICT_SELF, ruleset, 0))
+    _called(_libc().syscall(_RESTRICT_SELF, ruleset, 0))
     os.close(ruleset)
 
 
@@ -98,7 +102,7 @@ def _allow(ruleset: int, place: str, rights: int) -> None:
     try:
         allowed = rights if os.path.isdir(place) else rights & _ON_FILES
         rule = struct.pack("=Qi", allowed, descriptor)
-        _called(_libc.syscall(_ADD_RULE, ruleset, _RULE_PATH_BENEATH, rule, 0))
+        _called(_libc().syscall(_ADD_RULE, ruleset, _RULE_PATH_BENEATH, rule, 0))
     finally:
         os.close(descriptor)
 
@@ -111,7 +115,7 @@ def _close_network() -> None:
     program = b"".join(_filter(*machine))
     code = ctypes.create_string_buffer(program, len(program))
     told = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))
-    _called(_libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, told, 0, 0))
+    _called(_libc().prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, told, 0, 0))
 
 
 def _filter(machine: int, socket: int) -> Iterator[bytes]:

@@ -32,6 +32,14 @@ class _Tail:
         """How many characters of which stream fell out for it."""
         _append(self.pieces, stream, text)
         self._chars += len(text)
+        return self._cut()
+
+    def shrink(self, limit: int) -> list[tuple[Stream, int]]:
+        """As `add`: from now on fewer are kept."""
+        self._limit = min(self._limit, limit)
+        return self._cut()
+
+    def _cut(self) -> list[tuple[Stream, int]]:
         dropped: list[tuple[Stream, int]] = []
         while (excess := self._chars - self._limit) > 0:
             oldest_stream, oldest = self.pieces.popleft()
@@ -94,6 +102,11 @@ class BackgroundOutput:
     def add(self, text: str) -> None:
         with self._lock:
             self._start += sum(chars for _, chars in self._tail.add("stdout", text))
+
+    def shrink(self, kept_chars: int) -> None:
+        """From now on only this much of the end is kept."""
+        with self._lock:
+            self._start += sum(chars for _, chars in self._tail.shrink(kept_chars))
 
     def read(self, offset: int) -> tuple[str, int]:
         """From `offset` on, and the offset of the end. What is gone is told in a first line."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import codecs
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import anyio
 
@@ -65,33 +66,36 @@ def _new_decoder() -> codecs.IncrementalDecoder:
     return codecs.getincrementaldecoder("utf-8")("replace")
 
 
-@dataclass(slots=True)
 class Readers:
     """Read a running command's pipes, and pass on what they read."""
 
-    output: CommandOutput
-    on_output: OutputSink | None
-    is_done: dict[Stream, anyio.Event] = field(
-        default_factory=lambda: {"stdout": anyio.Event(), "stderr": anyio.Event()}
-    )
+    def __init__(self, output: CommandOutput, on_output: OutputSink | None) -> None:
+        self.output = output
+        self._on_output = on_output
+        self.is_done: dict[Stream, anyio.Event] = {"stdout": anyio.Event(), "stderr": anyio.Event()}
 
-    async def read(self, descriptor: int, stream: Stream) -> None:
+    async def read(self, pipe: Pipe, stream: Stream) -> None:
+        """Until its end, or cancelled."""
         decoder = _new_decoder()
-        os.set_blocking(descriptor, False)
+        os.set_blocking(pipe.reading, False)
         while True:
-            await anyio.wait_readable(descriptor)
-            data = os.read(descriptor, CHUNK_BYTES)
-            self._take(stream, decoder.decode(data, final=not data))
+            await anyio.wait_readable(pipe.reading)
+            data = os.read(pipe.reading, CHUNK_BYTES)
+            self.take(stream, decoder.decode(data, final=not data))
             if not data:
                 break
         self.is_done[stream].set()
 
-    def _take(self, stream: Stream, text: str) -> None:
+    def let_go(self, pipe: Pipe) -> None:
+        """What still comes is nobody's; it must be read, or who writes it would be stopped."""
+        drain(pipe.give_reading(), _discard)
+
+    def take(self, stream: Stream, text: str) -> None:
         if not text:
             return
         self.output.add(stream, text)
-        if self.on_output:
-            self.on_output(stream, text)
+        if self._on_output:
+            self._on_output(stream, text)
 
     async def all_done(self) -> None:
         """Returns when both pipes are at their end: nothing has them open for writing any more."""
@@ -135,23 +139,33 @@ class InputPipe:
             self._descriptor = -1
 
 
-def drain(descriptor: int, sink: Callable[[str], None]) -> threading.Thread:
-    """Reads a pipe to its end in a thread of its own and closes it.
+def drain(
+    descriptor: int, sink: Callable[[str], None], ended: Callable[[], None] = lambda: None
+) -> threading.Thread:
+    """Reads a pipe to its end in a thread of its own and closes it; both are called from there.
 
     The reader must outlive the call that started the process, and belongs to no task: a process that nobody
     reads from would be stopped by a full pipe, or killed by a closed one.
     """
-    thread = threading.Thread(target=_drain, args=(descriptor, sink), daemon=True, name="agent-ls-output")
+    thread = threading.Thread(
+        target=_drain, args=(descriptor, sink, ended), daemon=True, name="agent-ls-output"
+    )
     thread.start()
     return thread
 
 
-def _drain(descriptor: int, sink: Callable[[str], None]) -> None:
+def _drain(descriptor: int, sink: Callable[[str], None], ended: Callable[[], None]) -> None:
     decoder = _new_decoder()
     try:
-        os.set_blocking(descriptor, True)
+        if sys.platform != "win32":
+            os.set_blocking(descriptor, True)  # it may have been read by the event loop so far
         while data := os.read(descriptor, CHUNK_BYTES):
             sink(decoder.decode(data))
         sink(decoder.decode(b"", final=True))
     finally:
         os.close(descriptor)
+        ended()
+
+
+def _discard(text: str) -> None:
+    """For output that nobody reads any more."""

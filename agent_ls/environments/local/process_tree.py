@@ -18,10 +18,11 @@ from dataclasses import dataclass, field
 import anyio
 from anyio import to_thread
 
+from agent_ls.environments.local.trees import KILL_WAIT_SECONDS
+
 MARK_VARIABLE = "AGENT_LS_COMMAND_ID"
 """Environment variable of all that a command starts; the marks of an agent within an agent are joined."""
 
-KILL_WAIT_SECONDS = 2.0  # a process in uninterruptible sleep stays even then, and is reported
 POLL_SECONDS = 0.02  # where the system cannot tell us that a process ended
 
 _PROC = "/proc"
@@ -67,7 +68,7 @@ async def end(root: Root, grace_seconds: float) -> list[int]:
     asked: set[Row] = set()
     with anyio.move_on_after(grace_seconds):
         while found := await _look(root):
-            for row in found.difference(asked):
+            for row in parents_first(found.difference(asked), root):
                 _send(row, signal.SIGTERM)
                 _send(row, signal.SIGCONT)  # a stopped process would not see it
             asked |= found
@@ -75,7 +76,7 @@ async def end(root: Root, grace_seconds: float) -> list[int]:
                 await _ended(row)
     with anyio.move_on_after(KILL_WAIT_SECONDS):
         while found := await _look(root):
-            for row in found:
+            for row in parents_first(found, root):
                 _send(row, signal.SIGKILL)
             asked |= found
             for row in found:
@@ -85,6 +86,11 @@ async def end(root: Root, grace_seconds: float) -> list[int]:
     adopted = {row for row in asked.difference(stayed) if row.pid not in root.sessions}
     await to_thread.run_sync(reap_orphans, adopted, limiter=anyio.CapacityLimiter(1))
     return sorted(row.pid for row in stayed)
+
+
+def parents_first(rows: Iterable[Row], root: Root) -> list[Row]:
+    """A shell whose child has ended goes on with its next command: it is to be told before."""
+    return sorted(rows, key=lambda row: (row.pid not in root.sessions, int(row.started or 0), row.pid))
 
 
 async def _look(root: Root) -> set[Row]:

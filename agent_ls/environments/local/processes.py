@@ -5,22 +5,26 @@ REQUIREMENTS T5, L16; 000 sections 4.2 and 5.4.
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Mapping, Sequence
 
 import anyio
 
 from agent_ls.environments.base import CommandOptions, ExecResult, OutputSink, Stream
-from agent_ls.environments.local.background import BackgroundProcesses
-from agent_ls.environments.local.children import Child, Children, numbers
+from agent_ls.environments.local.background import MAX_RUNNING, BackgroundProcesses
+from agent_ls.environments.local.children import Children, numbers
 from agent_ls.environments.local.environ import EnvPolicy, EnvRules
 from agent_ls.environments.local.output import CommandOutput
-from agent_ls.environments.local.pipes import Pipe, Readers, drain, new_pipe
+from agent_ls.environments.local.pipes import Pipe, Readers, new_pipe
 from agent_ls.environments.local.relay_link import Launch, RelayedProcess, RelayLink
 from agent_ls.environments.local.relays import Relays
-from agent_ls.environments.local.shown import CLOSED_NOTE, waited_for
+from agent_ls.environments.local.shown import CLOSED_NOTE, LOST_NOTE, PATIENCE_MS, UNANSWERED_NOTE, waited_for
+from agent_ls.environments.local.thread_pipes import new_readers
+from agent_ls.environments.local.trees import Child
 
 TERMINATE_GRACE_MS = 2_000  # 000 section 5.4
+
+NEVER_TOLD = -9
+"""The exit code of what could not be ended: as of one that was killed."""
 
 DRAIN_SECONDS = 0.3
 """How long after its end a command's output is waited for when something else still holds it open."""
@@ -37,9 +41,12 @@ class LocalProcesses:
         env_policy: EnvRules | EnvPolicy | Callable[[], EnvRules],
         terminate_grace_ms: int,
         relays: Relays | None = None,
+        input_patience_ms: int = PATIENCE_MS,
+        max_background: int = MAX_RUNNING,
     ) -> None:
         self._children = Children(environ, env_policy, terminate_grace_ms / 1000, relays)
-        self.background = BackgroundProcesses(self._children)
+        self._input_patience_ms = input_patience_ms
+        self.background = BackgroundProcesses(self._children, max_background)
 
     async def initialize(self) -> None:
         await self._children.initialize()
@@ -60,7 +67,7 @@ class LocalProcesses:
         launch = await self._children.prepared(command, folder, options)
         if link := await self._children.terminal(options):
             return await self._run_shown(link, launch, options, on_output)
-        readers = Readers(CommandOutput(), on_output)
+        readers = new_readers(CommandOutput(), on_output)
         with new_pipe() as stdout, new_pipe() as stderr:
             child = await self._children.by_pipes(launch, stdout, stderr)
             try:
@@ -100,12 +107,14 @@ class LocalProcesses:
     ) -> tuple[bool, list[str]]:
         """As `_attend`; the relay reads the output, and says of its end what else there is to know."""
         notes: list[str] = []
-        timed_out = not await waited_for(process, timeout_ms)
+        timed_out = not await waited_for(process, timeout_ms, self._input_patience_ms)
+        if timed_out and process.is_waiting:
+            notes.append(UNANSWERED_NOTE)
         if timed_out or process.is_closed or process.is_lost:
             with anyio.CancelScope(shield=True):
                 notes += await self._children.end(child)
         if process.is_closed or process.is_lost:
-            notes.append(CLOSED_NOTE)
+            notes.append(CLOSED_NOTE if process.is_closed else LOST_NOTE)
         left = (
             await self._children.left_behind(child)
             if process.is_held or self._children.adopts_orphans
@@ -122,7 +131,7 @@ class LocalProcesses:
         notes: list[str] = []
         async with anyio.create_task_group() as group:
             for pipe, stream in zip(pipes, _STREAMS, strict=True):
-                group.start_soon(readers.read, pipe.reading, stream)
+                group.start_soon(readers.read, pipe, stream)
             with anyio.move_on_after(timeout_ms / 1000) as limit:
                 await child.process.wait()
             if limit.cancelled_caught:
@@ -136,7 +145,7 @@ class LocalProcesses:
         if is_held:
             notes.append(_held_open(left))
             for pipe in pipes:
-                drain(pipe.give_reading(), _discard)
+                readers.let_go(pipe)
         return limit.cancelled_caught, notes
 
 
@@ -150,7 +159,7 @@ def _result(
         stdout=output.text("stdout"),
         stderr=output.text("stderr"),
         output=output.text("stdout", "stderr"),
-        exit_code=-signal.SIGKILL if code is None else code,
+        exit_code=NEVER_TOLD if code is None else code,
         timed_out=timed_out,
         duration_ms=round((anyio.current_time() - begun) * 1000),
         note=" ".join(notes),
@@ -160,7 +169,3 @@ def _result(
 def _held_open(left: Sequence[int]) -> str:
     who = f"Left running in the background: {numbers(left)}." if left else "Something was left running."
     return f"{who} It holds the command's output open; what it prints from now on is not shown."
-
-
-def _discard(text: str) -> None:
-    """For output that nobody reads any more."""

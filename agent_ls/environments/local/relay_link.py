@@ -7,6 +7,7 @@ that started a command in it, and belongs to no task. While the loop is busy the
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 import signal
 import socket
@@ -96,7 +97,7 @@ class RelayedProcess:
         return -signal.SIGKILL if self.returncode is None else self.returncode
 
     async def write(self, data: str) -> None:
-        await self.link.send(self, frame(INPUT, data.encode("utf-8", "surrogateescape")))
+        await self.link.send(self, frame(INPUT, _bytes(data)))
 
     async def resize(self, columns: int, rows: int) -> None:
         await self.link.send(self, words_frame(SIZE, rows, columns))
@@ -111,7 +112,7 @@ class RelayedProcess:
         if kind == STARTED:
             self.pid = int(said[0])
         elif kind == FAILED:
-            self.failure = said[1]
+            self.failure = reason_of(int(said[0]), said[1])
         elif kind == WAITS:
             self.is_waiting = said[0] == "1"
             self.on_waiting(self.is_waiting)
@@ -177,12 +178,10 @@ class RelayLink:
             ProcessStartError.
         """
         self.release()
+        run = _run_frame(launch)
         process = self._current = RelayedProcess(self, on_output, on_waiting)
-        variables = (f"{name}={value}" for name, value in launch.environ.items())
-        count = str(len(launch.argv))
-        said = (launch.folder, launch.command, count, *launch.argv, *variables)
         with anyio.CancelScope(shield=True):  # a cancelled start would leave a process that nobody knows
-            await self.send(process, words_frame(RUN, *said))
+            await self.send(process, run)
             while not (process.pid or process.failure or process.is_lost):
                 await process.changed.wait()
         if process.pid:
@@ -235,6 +234,34 @@ class RelayLink:
         if process := self._current:
             self._current = None
             process.lose()
+
+
+def reason_of(number: int, words: str) -> str:
+    """Why the system did not start a command: `number` is its errno."""
+    if number == errno.E2BIG:
+        return (
+            f"{words}: put what is long into a file with an editing tool, and have the command read the file"
+        )
+    return words
+
+
+def _run_frame(launch: Launch) -> bytes:
+    """
+    Raises:
+        ProcessStartError: no program can be given these words.
+    """
+    variables = (f"{name}={value}" for name, value in launch.environ.items())
+    try:
+        return words_frame(RUN, launch.folder, launch.command, len(launch.argv), *launch.argv, *variables)
+    except UnicodeEncodeError as error:
+        raise ProcessStartError(f"The command could not be started: {error}.") from error
+
+
+def _bytes(typed: str) -> bytes:
+    try:
+        return typed.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half of a character: an editor's, not a key's
+        return typed.encode("utf-8", "replace")
 
 
 def is_of_our_user(connection: socket.socket, pid: int) -> bool:

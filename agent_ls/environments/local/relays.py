@@ -62,7 +62,10 @@ class Relays:
     async def _opened(self) -> RelayLink | None:
         if anyio.current_time() < self._not_before:
             return None
-        meeting = await anyio.to_thread.run_sync(_Meeting)
+        meeting = await anyio.to_thread.run_sync(_new_meeting)
+        if meeting is None:
+            self._not_before = anyio.current_time() + RETRY_SECONDS
+            return None
         try:
             link = await self._met(meeting)
         finally:
@@ -94,14 +97,23 @@ class Relays:
         return link
 
 
+def _new_meeting() -> _Meeting | None:
+    """In the first place that takes a socket: XDG_RUNTIME_DIR may be another user's, or its path too long for one."""
+    for base in (os.environ.get("XDG_RUNTIME_DIR") or None, None, "/tmp"):
+        with suppress(OSError):
+            return _Meeting(base)
+    return None
+
+
 class _Meeting:
     """A socket that waits for one caller who knows the token."""
 
-    def __init__(self) -> None:
-        base = os.environ.get("XDG_RUNTIME_DIR")
-        self._folder = Path(
-            tempfile.mkdtemp(prefix="agent-ls-", dir=base if base and os.path.isdir(base) else None)
-        )
+    def __init__(self, base: str | None) -> None:
+        """
+        Raises:
+            OSError: there is no place for it.
+        """
+        self._folder = Path(tempfile.mkdtemp(prefix="agent-ls-", dir=base))
         self._token = secrets.token_hex(32)
         self._listener = socket.socket(socket.AF_UNIX)
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import importlib.metadata
 import json
 import os
 import re
@@ -23,7 +22,14 @@ from agent_ls.environments.base import GrepLine, GrepOptions
 from agent_ls.environments.errors import InvalidPatternError
 
 # Hidden files are searched (a project's CI lives in some), .git is not; ignore files count outside git, too.
-WALK_OPTIONS = ("--no-config", "--hidden", "--glob=!.git", "--no-require-git", "--no-messages")
+WALK_OPTIONS = (
+    "--no-config",
+    "--hidden",
+    "--glob=!.git",
+    "--no-require-git",
+    "--no-messages",
+    "--path-separator=/",
+)
 _VERSION = re.compile(r"ripgrep (\d+)\.(\d+)\.(\d+)")
 _PLAIN_NAME_GLOB = re.compile(r"[\w.*?{},-]+")
 
@@ -33,13 +39,21 @@ def candidates() -> list[str]:
     name = "rg.exe" if os.name == "nt" else "rg"
     folders = (os.path.dirname(sys.executable), sysconfig.get_path("scripts"))
     places = [os.path.join(folder, name) for folder in folders]
+    if not any(os.access(place, os.X_OK) for place in places):
+        places += _installed_elsewhere(name)
+    places += filter(None, [shutil.which("rg")])
+    return list(dict.fromkeys(os.path.realpath(place) for place in places if os.access(place, os.X_OK)))
+
+
+def _installed_elsewhere(name: str) -> list[str]:
+    """Where the wheel's metadata say, for `pip install --user` and the like."""
+    import importlib.metadata  # heavy: it knows of mail headers
+
     try:
         files = importlib.metadata.files("ripgrep") or []
     except importlib.metadata.PackageNotFoundError:
-        files = []
-    places += [str(file.locate()) for file in files if file.name == name]
-    places += filter(None, [shutil.which("rg")])
-    return list(dict.fromkeys(os.path.realpath(place) for place in places if os.access(place, os.X_OK)))
+        return []
+    return [str(file.locate()) for file in files if file.name == name]
 
 
 async def newest(programs: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ import anyio
 from anyio import to_thread
 
 from agent_ls.environments.local import landlock
-from agent_ls.environments.local.children import default_shell
+from agent_ls.environments.local.session_trees import default_shell
 from agent_ls.environments.walls import Kind, Sandbox, Walls, confined_argv
 
 TRIAL_S = 10.0

@@ -26,11 +26,12 @@ class LocalSearch:
 
     def __init__(self, root: str, program: str | None = None) -> None:
         """`root` is the working directory. `program` is the ripgrep to use, "" for none; None looks for one."""
-        self._root = root
+        self._root = slashed(root)
         self._program = program
 
     async def grep(self, pattern: str, path: str, asked: str, options: GrepOptions) -> GrepResult:
         search.demand_passable(pattern)
+        path = slashed(path)
         passes = search.path_filter(options.glob_filter)
         await _in_thread(_demand_path, path, asked)
         program = await self._ripgrep()
@@ -83,7 +84,8 @@ class LocalSearch:
         return findings.result()
 
     async def glob(self, pattern: str, path: str, asked: str) -> Sequence[str]:
-        plan = search.plan_glob(pattern, path)
+        path = slashed(path)
+        plan = search.plan_glob(_without_drive(slashed(pattern), path), path)
         await _in_thread(_demand_folder, path, asked)
         if not await _in_thread(os.path.isdir, plan.folder):
             return []
@@ -139,6 +141,18 @@ class LocalSearch:
         if self._program is None:
             self._program = await ripgrep.newest(await _in_thread(ripgrep.candidates))
         return self._program
+
+
+def slashed(path: str) -> str:
+    """On Windows with the slashes that `environments.search` works with, and that the system takes as well."""
+    return path.replace("\\", "/") if os.name == "nt" else path
+
+
+def _without_drive(pattern: str, folder: str) -> str:
+    """`C:/folder/*.py` is no absolute pattern to `environments.search`: as one below the folder, or as one that is."""
+    if not os.path.splitdrive(pattern)[0]:
+        return pattern
+    return search.shown_path(pattern, folder) if search.is_below(pattern, folder) else f"/{pattern}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from agent_ls.server import protocol as wire, to_lsp
 from agent_ls.server.context import Context
 from agent_ls.server.errors import InvalidParamsError
 from agent_ls.server.rpc import route
+from agent_ls.system import below
 
 
 async def commands(context: Context, params: wire.Commands) -> wire.CommandsResult:
@@ -59,14 +60,12 @@ async def _of_other(context: Context, folder: str, params: wire.Complete) -> Seq
 
 def _overlap(folder: str, other: str) -> bool:
     """One lies in the other: its files would be offered twice."""
-    one, two = folder.rstrip("/") + "/", other.rstrip("/") + "/"
-    return one.startswith(two) or two.startswith(one)
+    return folder == other or bool(below(folder, other) or below(other, folder))
 
 
 def _opened(context: Context, folder: str) -> Sequence[str]:
-    above = folder.rstrip("/") + "/"
-    paths = (document.path for document in context.host.open_documents())
-    return tuple(path.removeprefix(above) for path in paths if path.startswith(above))
+    paths = (below(document.path, folder) for document in context.host.open_documents())
+    return tuple(path for path in paths if path)
 
 
 def _commands(query: str) -> Iterator[wire.Completion]:

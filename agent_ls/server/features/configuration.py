@@ -65,9 +65,14 @@ class Configuration:
         self._ask = ask
         self._start = start
         self._order = anyio.Lock()
+        self._holding = anyio.Lock()
         self._unheard = 0
         self._is_settled = anyio.Event()
-        self._is_settled.set()
+        self._is_there = False
+        if client.configuration:
+            self._await_one()  # it is asked once it says that it is there
+        else:
+            self._is_settled.set()
         bench.trust.on_change = lambda: start(self._hold)
 
     async def settled(self) -> None:
@@ -79,6 +84,9 @@ class Configuration:
         """The client may be asked from now on."""
         if self._client.configuration:
             self._ask_for_them()
+            if not self._is_there:
+                self._is_there = True
+                self._heard_one()
         if self._client.configuration_registration:
             self._start(self._register)
 
@@ -145,13 +153,14 @@ class Configuration:
 
     async def _hold(self) -> None:
         """Puts into force what may be, and tells what is wrong with it, but for what stands told already."""
-        if self._now is None:
-            return
-        options = {**self._first, **self._now}
-        is_trusted = await anyio.to_thread.run_sync(self._is_trusted)
-        problems = self._bench.change_settings(options, is_trusted=is_trusted)
-        self._tell([problem for problem in problems if problem not in self._told])
-        self._told = frozenset(problems)
+        async with self._holding:  # what was sent last is put into force last, however long the look takes
+            if self._now is None:
+                return
+            options = {**self._first, **self._now}
+            is_trusted = await anyio.to_thread.run_sync(self._is_trusted)
+            problems = self._bench.change_settings(options, is_trusted=is_trusted)
+            self._tell([problem for problem in problems if problem not in self._told])
+            self._told = frozenset(problems)
 
     def _is_trusted(self) -> bool:
         """Of each folder: the settings hold for all of them. Blocks."""

@@ -17,7 +17,11 @@ def register(server: LanguageServer, notebooks: OpenNotebooks) -> None:
 
     @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_CHANGE)
     def did_change(params: lsp.DidChangeNotebookDocumentParams) -> None:
-        notebooks.changed()
+        notebooks.changed(params.notebook_document.uri)
+
+    @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_SAVE)
+    def did_save(params: lsp.DidSaveNotebookDocumentParams) -> None:
+        notebooks.saved(params.notebook_document.uri)
 
     @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_CLOSE)
     def did_close(params: lsp.DidCloseNotebookDocumentParams) -> None:

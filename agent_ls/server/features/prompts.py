@@ -77,7 +77,7 @@ def _queue_change(context: Context, params: wire.Queue) -> QueueChange:
     changes: list[QueueChange] = []
     if params.edit:
         text, images = context.told(params.edit.input)
-        changes.append(Edit(params.edit.queued_id, text, images))
+        changes.append(Edit(params.edit.queued_id, text, images, params.edit.keep_images))
     if params.move:
         changes.append(Move(params.move.queued_id, params.move.before or ""))
     if params.remove is not None:

@@ -24,6 +24,10 @@ async def approve(context: Context, params: wire.Approve) -> wire.ApproveResult:
     ):
         raise InvalidParamsError(params.method, "replacement.command is blank; deny the command instead")
     live = context.live(params.session_id)
+    waiting = any(request.request_id == params.request_id for request in live.desk.pending())
+    if waiting and live.session.is_stopped:
+        # The stop is on its way to the call, which will be told so; an answer behind it allows nothing.
+        return wire.ApproveResult(decision="deny", decided_by="interrupt")
     answer = Answer(
         decision=params.decision,
         scope=params.scope,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 from pydantic import ValidationError
@@ -21,6 +23,9 @@ from agent_ls.server.features.review import pending_hunks
 from agent_ls.server.jsonrpc import RawJson
 from agent_ls.server.rpc import route
 from agent_ls.server.seams import Live, Stored
+
+if TYPE_CHECKING:
+    from agent_ls.app.reading_along import ReadAlong
 
 SNAPSHOT_ITEMS = 200
 
@@ -55,22 +60,24 @@ async def subscribe(context: Context, params: wire.Subscribe) -> RawJson:
     if not context.client.events:
         raise NotNegotiatedError("events")
     await context.settled()
-    owners = context.bench.owners
-    if owners.elsewhere(params.session_id) and await owners.is_owned(params.session_id):
-        return await _read_along(context, params)
-    try:
-        live = await context.bench.open_session(params.session_id)
-    except SessionBusyError:
-        return await _read_along(context, params)
+    owners, session_id = context.bench.owners, params.session_id
+    while True:  # it may change hands while it is looked at
+        if not owners.elsewhere(session_id) or not await owners.is_owned(session_id):
+            with suppress(SessionBusyError):
+                return await _own(context, params, await context.bench.open_session(session_id))
+        if session := await owners.read_along(session_id):
+            return await _read_along(context, params, session)
+
+
+async def _own(context: Context, params: wire.Subscribe, live: Live) -> RawJson:
     # In one tick: what follows as events is gathered from where the answer ends, so that both meet without a gap,
     # however long the log takes to be read.
     sending = context.senders.subscribe(live.session)
     return await _answered(context, params, live, _subscribed(context, live), sending)
 
 
-async def _read_along(context: Context, params: wire.Subscribe) -> RawJson:
+async def _read_along(context: Context, params: wire.Subscribe, session: ReadAlong) -> RawJson:
     """Of a session that another process owns: what its log has, and then what is new in it."""
-    session = await context.bench.owners.read_along(params.session_id)
     sending = context.senders.subscribe(session)
     hunks = to_wire.file_hunks(session.open_hunks(), lambda path: "", lambda path: None)
     told = wire.SubscribeResult(

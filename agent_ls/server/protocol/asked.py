@@ -9,11 +9,17 @@ from agent_ls.server.protocol.base import Empty, Wire
 from agent_ls.server.protocol.language import CodeLocations, CodeSymbols, DiagnosedFiles, RenameEdits
 
 
+class NamedCell(Wire):
+    uri: str
+    version: int
+
+
 class NamedDocument(Wire):
-    """To be saved only while it has that version."""
+    """To be saved only while it has that version; a notebook, while it has these cells, each of its version."""
 
     uri: str
     version: int
+    cells: tuple[NamedCell, ...] | None = None
 
 
 class AskedSave(Wire):

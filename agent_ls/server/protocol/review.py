@@ -33,7 +33,7 @@ class FileHunks(Wire):
 
     uri: str
     base_hash: str
-    version: int | None
+    version: int | None = None
     hunks: tuple[HunkInfo, ...]
 
 

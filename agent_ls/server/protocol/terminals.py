@@ -21,8 +21,8 @@ class TerminalInfo(Wire):
     call_id: str
     command: str
     background: bool
-    pid: int | None
-    exit_code: int | None
+    pid: int | None = None
+    exit_code: int | None = None
     started_ms: int
     waiting: bool = False
 

@@ -84,10 +84,11 @@ class Interrupt(Params):
 
 
 class EditQueued(Wire):
-    """Other parts for a message that waits."""
+    """Other parts for a message that waits. A client that has its text only keeps its pictures with `keepImages`."""
 
     queued_id: str
     input: tuple[InputPart, ...] = Field(min_length=1)
+    keep_images: bool = False
 
 
 class MoveQueued(Wire):

@@ -10,6 +10,7 @@ from agent_ls.server.context import Context
 from agent_ls.server.features.completion import complete
 from agent_ls.server.from_lsp import maybe_path, spot
 from agent_ls.server.stock.chat_text import read_chat
+from agent_ls.system import below
 from agent_ls.text import split_lines, strip_ending
 
 TRIGGERS = ("@", "/")
@@ -62,7 +63,7 @@ def _item(
     if isinstance(item.part, wire.FileInput | wire.FolderInput):
         path = maybe_path(item.part.uri) or ""
         # The document holds nothing but the text: what lies in another folder is named in full.
-        label = label if path.startswith(folder.rstrip("/") + "/") else path
+        label = label if below(path, folder) else path
     text = label if label.startswith(trigger) else trigger + label
     return {
         "label": text,

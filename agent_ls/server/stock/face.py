@@ -28,9 +28,10 @@ from agent_ls.server.seams import Live
 from agent_ls.server.stock import messages, offers
 from agent_ls.server.stock.chat_text import is_chat, read_chat
 from agent_ls.server.stock.completing import completions
+from agent_ls.server.stock.means import Means, Start
 from agent_ls.server.stock.progress import TurnProgress
 from agent_ls.server.stock.prompts import ApprovalPrompts
-from agent_ls.server.stock.room import ChatRoom, Means, Start
+from agent_ls.server.stock.room import ChatRoom
 from agent_ls.text import split_lines
 
 log = logging.getLogger(__name__)
@@ -64,6 +65,7 @@ class StockFace:
             prompts=prompts,
             progress=partial(TurnProgress, protocol, self._tokens) if client.work_done_progress else None,
             ask=prompts.choose,
+            rooms=self._rooms,
         )
         context.bench.owners.watch(self._access_changed)
         self.answers: Mapping[str, Callable[[Any], Awaitable[Any]]] = {
@@ -77,6 +79,7 @@ class StockFace:
             "agentLs.send": self._send,
             "agentLs.show": self._show,
             "agentLs.stop": self._stop,
+            "agentLs.answer": self._answer_question,
             "agentLs.approve": self._approve,
             "agentLs.deny": self._deny,
             "agentLs.keep": partial(self._review, "keep"),
@@ -100,14 +103,8 @@ class StockFace:
     def on_saved(self, path: str) -> None:
         room = self._rooms.get(path)
         document = self._context.host.open_document(path)
-        # Saving is also how an editor keeps what stands there: nothing to send is nothing to complain about.
-        if (
-            room
-            and document
-            and read_chat(document.text).message
-            and not (room.is_running or room.holds_back)
-        ):
-            self._begin(room.send)
+        if room and document and room.has_news(read_chat(document.text)):
+            self._begin(partial(room.send, is_saved=True))
 
     def on_closed(self, path: str) -> None:
         if room := self._rooms.pop(path, None):
@@ -220,10 +217,11 @@ class StockFace:
             return []
         if room.read_only:
             return offers.read_only_offers(uri, room.read_only)
-        can_send = bool(read_chat(document.text).message) and not (room.is_running or room.holds_back)
-        return offers.chat_offers(
+        can_send = room.has_news(read_chat(document.text))
+        found = offers.chat_offers(
             uri, can_send=can_send, is_running=room.is_running, holds_back=room.holds_back
         )
+        return [*offers.answer_offers(uri, room.asked), *found] if room.asked else found
 
     async def _completion(self, raw: Any) -> dict[str, Any]:
         params = _read(messages.Completion, lsp.TEXT_DOCUMENT_COMPLETION, raw)
@@ -262,6 +260,10 @@ class StockFace:
 
     async def _take_over(self, raw: Any) -> None:
         self._begin(self._room(raw, "agentLs.takeOver").take_over)
+
+    async def _answer_question(self, raw: Any) -> None:
+        given = _read(messages.Reply, "agentLs.answer", raw)
+        self._room({"uri": given.uri}, "agentLs.answer").answer(given.question_id, given.answer)
 
     async def _approve(self, raw: Any) -> None:
         given = _read(messages.Approval, "agentLs.approve", raw)
@@ -323,7 +325,7 @@ class StockFace:
         given = _read(messages.Ask, "agentLs.ask", raw)
         room = self._room({}, "agentLs.ask")
         path = maybe_path(given.uri)
-        if path is None or not path.startswith("/"):
+        if path is None:
             raise InvalidParamsError("agentLs.ask", f"uri: {given.uri} is no file")
         self._begin(partial(room.mention, path, given.first, given.end))
 

@@ -62,6 +62,14 @@ class ChatCommand(_Sent):
     uri: str | None = None
 
 
+class Reply(_Sent):
+    """The user's answer to a question of the agent's, in the chat `uri`."""
+
+    question_id: str
+    answer: str = Field(min_length=1)
+    uri: str | None = None
+
+
 class Approval(_Sent):
     session_id: str | None = None
     request_id: str

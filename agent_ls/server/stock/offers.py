@@ -9,11 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent_ls.loop.events import ApprovalRequested, Hunk
-from agent_ls.server.stock.words import one_line
+from agent_ls.loop.events import ApprovalRequested, Hunk, QuestionAsked
+from agent_ls.server.stock.words import one_line, plain
+from agent_ls.text import exact
 
 QUICKFIX, REFACTOR, SOURCE = "quickfix.agentLs", "refactor.agentLs", "source.agentLs"
 INFORMATION = 3
+MARK_LINES, MARK_COLUMNS = 8, 160
+"""So much of the other text of a hunk is in its mark: an editor without a plugin shows it nowhere else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class Offer:
 def approval_offers(request: ApprovalRequested, session_id: str) -> list[Offer]:
     """To deny comes first."""
     which = {"sessionId": session_id, "requestId": request.request_id}
-    what = one_line(request.summary, 60)
+    what = one_line(exact(request.summary), 60)
     offers = [
         Offer(QUICKFIX, f"Deny: {what}", "agentLs.deny", (which,)),
         Offer(QUICKFIX, f"Allow once: {what}", "agentLs.approve", (which,)),
@@ -53,6 +56,16 @@ def chat_offers(uri: str, *, can_send: bool, is_running: bool, holds_back: bool 
     if is_running:
         offers.append(Offer(QUICKFIX, "Stop the agent", "agentLs.stop", ({"uri": uri},)))
     return offers
+
+
+def answer_offers(uri: str, asked: QuestionAsked) -> list[Offer]:
+    def given(choice: str) -> dict[str, str]:
+        return {"uri": uri, "questionId": asked.question_id, "answer": choice}
+
+    return [
+        Offer(QUICKFIX, f"Answer: {one_line(choice, 80)}", "agentLs.answer", (given(choice),))
+        for choice in asked.choices
+    ]
 
 
 def read_only_offers(uri: str, owner: str) -> list[Offer]:
@@ -114,17 +127,30 @@ def lens(line: int, offer: Offer) -> dict[str, Any]:
 
 
 def hunk_mark(hunk: Hunk) -> dict[str, Any]:
-    """A diagnostic: a line that a removal left is marked at its place."""
+    """A diagnostic: a line that a removal left is marked at its place. Its message has the text that is not there."""
     what = {
         "proposed": "The agent proposes a change here",
         "edited": "You typed inside a change of the agent",
     }
     told = what.get(hunk.state, "Changed by the agent")
     counts = f"+{len(hunk.lines)} \u2212{len(hunk.base_lines)}"
+    is_proposed = hunk.state == "proposed"
+    other = _excerpt(
+        "It would be:" if is_proposed else "Before:", hunk.lines if is_proposed else hunk.base_lines
+    )
     return {
         "range": lines_range(hunk.start, max(hunk.end, hunk.start + 1)),
         "severity": INFORMATION,
         "source": "agent-ls",
         "code": "hunk",
-        "message": f"{told} ({counts}). Keep or undo it by a code action.",
+        "message": f"{told} ({counts}). Keep or undo it by a code action.{other}",
     }
+
+
+def _excerpt(title: str, lines: Sequence[str]) -> str:
+    if not lines:
+        return ""
+    shown = [plain(line.rstrip("\r\n")) for line in lines[:MARK_LINES]]
+    shown = [line if len(line) <= MARK_COLUMNS else f"{line[: MARK_COLUMNS - 1]}\u2026" for line in shown]
+    more = [f"\u2026 {len(lines) - MARK_LINES} more"] if len(lines) > MARK_LINES else []
+    return "\n".join(["", title, *shown, *more])

@@ -27,6 +27,8 @@ DENY, ALLOW = "Deny", "Allow once"
 DISTRUST, TRUST = "Do not trust it", "Trust this folder"
 PROMPT_LIMIT_S = 600.0
 """An editor may lose a prompt and never answer; the next one must still be shown some day."""
+SHOWN_LIMIT_S = 3.0
+"""So long a prompt waits until the document shows what it asks about: some editors take no edit while they ask."""
 
 
 class Answerable(Protocol):
@@ -49,6 +51,7 @@ def choices(request: ApprovalRequested) -> dict[str, Answer]:
 class _Prompt:
     request: ApprovalRequested
     desk: Answerable
+    shown: Callable[[], Awaitable[None]]
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
 
@@ -67,10 +70,11 @@ class ApprovalPrompts:
         self._waiting: list[_Prompt] = []
         self._is_showing = False
 
-    def ask(self, request: ApprovalRequested, desk: Answerable) -> None:
+    def ask(self, request: ApprovalRequested, desk: Answerable, shown: Callable[[], Awaitable[None]]) -> None:
+        """`shown` returns when the user can see what he is asked about; it is not waited for long."""
         if len(question(request)) > PROMPT_CHARS:
             return  # the document has all of it
-        self._waiting.append(_Prompt(request, desk))
+        self._waiting.append(_Prompt(request, desk, shown))
         if not self._is_showing:
             self._is_showing = True
             self._start(self._show_all)
@@ -97,6 +101,8 @@ class ApprovalPrompts:
             while self._waiting:
                 prompt = self._waiting[0]
                 with prompt.scope:
+                    with anyio.move_on_after(SHOWN_LIMIT_S):
+                        await prompt.shown()
                     await self._show(prompt)
                 if prompt in self._waiting:
                     self._waiting.remove(prompt)

@@ -6,77 +6,33 @@ The document is a view: the session has everything. It can be closed, moved or c
 from __future__ import annotations
 
 import os.path
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import anyio
 
 from agent_ls.app.errors import OwnerSilentError, SessionBusyError
 from agent_ls.app.owners import AccessChange, Came, OwnerChanged, Went
-from agent_ls.loop.events import (
-    ApprovalRequested,
-    ApprovalResolved,
-    EndReason,
-    Envelope,
-    FileChange,
-    HunkStateChanged,
-    ProcessingEnd,
-    QuestionAsked,
-    SessionEnd,
-    SessionStart,
-    StateChanged,
-    ToolCallStart,
-    UserInput,
-)
+from agent_ls.loop.events import ApprovalRequested, QuestionAsked
 from agent_ls.loop.ids import new_id
 from agent_ls.loop.subscription import Subscription
 from agent_ls.server import protocol as wire, to_lsp
-from agent_ls.server.context import Context
+from agent_ls.server.errors import NothingPendingError
 from agent_ls.server.seams import Live
-from agent_ls.server.stock.chat_text import appended, mentions, read_chat
-from agent_ls.server.stock.progress import TurnProgress
-from agent_ls.server.stock.prompts import ApprovalPrompts
-from agent_ls.server.stock.transcript import ChatTranscript
-from agent_ls.server.stock.words import one_line
+from agent_ls.server.stock.chat_text import ChatText, appended, mentions, read_chat
+from agent_ls.server.stock.following import Following
+from agent_ls.server.stock.means import Means
+from agent_ls.server.stock.words import chosen
 from agent_ls.server.stock.writer import ATTRIBUTION, ChatWriter
 from agent_ls.store.locks import Owner
+from agent_ls.system import below
 from agent_ls.text import split_lines
 
 if TYPE_CHECKING:
     from agent_ls.app.reading_along import ReadAlong
 
 LEAVE, FORCE = "Leave It There", "Take It by Force"
-
-Start: TypeAlias = Callable[[Callable[[], Awaitable[None]]], None]
-
-_ENDS: Mapping[EndReason, str] = {
-    "completed": "done.",
-    "refused": "done, but for what was refused.",
-    "limit": "stopped at a limit; the chat says which.",
-    "error": "ended by an error; the chat says which.",
-}
-"""In a message, where no progress tells it. Who stopped a turn knows."""
-
-
-@dataclass(frozen=True, slots=True)
-class Means:
-    """What a room uses of the face. `say` shows a problem, `tell` what is no problem; `hunks_changed` is told of files;
-
-    `changed` of the rest. `prompts` and `progress` are None for clients that did not announce them. `ask` shows a
-    question with answers, the safe one first, and gives the title that was chosen; "" for none.
-    """
-
-    context: Context
-    start: Start
-    say: Callable[[str], None]
-    tell: Callable[[str], None]
-    hunks_changed: Callable[[str], None]
-    changed: Callable[[], None]
-    prompts: ApprovalPrompts | None
-    progress: Callable[[], TurnProgress] | None
-    ask: Callable[[str, Sequence[str]], Awaitable[str]]
 
 
 def told_owner(owner: Owner | None) -> str:
@@ -94,6 +50,8 @@ class ChatRoom:
         self._rest: Subscription | None = None
         self._scope = anyio.CancelScope()
         self._sending = anyio.Lock()
+        self._sent = ("", 0)
+        self._is_closed = False
 
     @property
     def live(self) -> Live | None:
@@ -113,7 +71,14 @@ class ChatRoom:
 
     @property
     def is_running(self) -> bool:
-        return self._live is not None and self._live.session.state in ("PROCESSING", "AWAITING_INPUT")
+        """A turn runs, or waits for a person. (Behind an answer that ends with a question none does.)"""
+        return self._live is not None and self._live.session.is_busy
+
+    @property
+    def asked(self) -> QuestionAsked | None:
+        """What the agent waits to be told: the next message answers it."""
+        questions = self._live.session.questions.pending() if self._live else ()
+        return questions[0] if questions else None
 
     @property
     def holds_back(self) -> bool:
@@ -133,37 +98,97 @@ class ChatRoom:
         if not chat or not chat.session_id or self._live:
             return
         async with self._sending:
-            if await self._means.context.bench.owners.is_owned(chat.session_id):
-                await self._read_along(chat.session_id)
-            elif chat.is_answer_last:
-                await self._follow(await self._stored(chat.session_id), take_up=True)
+            is_owned = await self._means.context.bench.owners.is_owned(chat.session_id)
+            if is_owned and await self._has_read_along(chat.session_id):
+                return
+            if chat.is_answer_last or chat.message:  # which may have been sent, and its answer not saved
+                await self._follow(await self._stored(chat.session_id), catch_up=True)
 
-    async def send(self) -> str:
-        """Submits what stands below the last heading; a sentence when there is nothing to send."""
+    async def send(self, *, is_saved: bool = False) -> str:
+        """Submits what stands below the last heading; a sentence when there is nothing to send. `is_saved`: then there
+        is nothing to say, for saving is also how an editor keeps what stands there.
+        """
         async with self._sending:
             document = self._means.context.host.open_document(self.path)
             if document is None:
-                return "Open the chat document first."
+                return "" if is_saved else "Open the chat document first."
             chat = read_chat(document.text)
+            if is_saved and not self.has_news(chat):
+                return ""
             if self._read:
                 return self._words(self._read)
-            if self.is_running:
-                return "The agent is still at work; agentLs.stop ends its turn."
             if self.holds_back:  # what stands there last is the message that was answered
                 return "The last answer is not in the chat yet: agentLs.show brings it there."
-            if not chat.message:
-                return "There is nothing to send: write below the last heading."
-            if self._live is None or self._live.session.is_closing:
+            if not self.has_news(chat):
+                return self._why_nothing(chat)
+            live = self._live
+            if live is None or live.session.is_closing:
                 found = await self._stored(chat.session_id)
                 if self._read:
                     return ""  # it has been said
-                await self._follow(found or await self._new())
-            live = self._live
-            if live is None:
-                return "The session could not be opened."
-            text, images = self._means.context.told(self._input(chat.message, live))
-            live.session.submit(text, images=images, client_key=new_id("k"))
+                live = found or await self._new()
+                if self._is_closed and (again := self._means.rooms.get(self.path)):
+                    return await again._take(live, chat)
+                await self._follow(live)
+            self._submit(live, chat)
             return ""
+
+    async def _take(self, live: Live, chat: ChatText) -> str:
+        """The document was closed and opened again while what it ends with was on its way to the session."""
+        async with self._sending:
+            if self._live is not live:
+                await self._follow(live)
+            self._submit(live, chat)
+            return ""
+
+    def _why_nothing(self, chat: ChatText) -> str:
+        if self.is_running:
+            return "The agent is still at work; agentLs.stop ends its turn."
+        if chat.message:
+            return "The answer is on its way into the chat."
+        return "There is nothing to send: write below the last heading."
+
+    def has_news(self, chat: ChatText) -> bool:
+        """Whether the document ends with words of the user's that the agent was not told."""
+        is_told = self._sent == (chat.message, chat.message_line) and (self.is_running or self._is_behind)
+        return bool(chat.message) and not is_told and not self.holds_back
+
+    @property
+    def _is_behind(self) -> bool:
+        """Something that the session has told is not in the document yet."""
+        waits = self._subscription is not None and self._subscription.waiting_size > 0
+        return waits or (self._writer is not None and self._writer.is_behind)
+
+    def answer(self, question_id: str, words: str) -> None:
+        """
+        Raises:
+            NothingPendingError.
+        """
+        asked = self.asked
+        if self._live is None or asked is None or asked.question_id != question_id:
+            raise NothingPendingError(
+                f"no question {question_id} waits here", "ask for the code actions again"
+            )
+        self._answer(self._live, asked, words)
+
+    def _submit(self, live: Live, chat: ChatText) -> None:
+        """Begins a turn, answers what the agent asks, or steers the turn that runs."""
+        self._sent = (chat.message, chat.message_line)
+        if asked := self.asked:
+            self._answer(live, asked, chat.message)
+            return
+        text, images = self._means.context.told(self._input(chat.message, live))
+        steers = self.is_running
+        live.session.submit(
+            text, images=images, client_key=new_id("k"), when_busy="steer" if steers else "queue"
+        )
+        if self._writer:
+            self._writer.begin_anew()
+
+    def _answer(self, live: Live, asked: QuestionAsked, words: str) -> None:
+        said = chosen(words, asked.choices, multiple=asked.multiple)
+        by = self._means.context.client_id
+        live.session.questions.answer(asked.question_id, said, declined=False, by=by, client_key=new_id("k"))
 
     async def take_over(self) -> str:
         """The session of another process becomes ours; one that does not answer only if the user says so."""
@@ -201,7 +226,7 @@ class ChatRoom:
         document = host.open_document(self.path)
         if document is None or read_chat(document.text).is_answer_last:
             return "The agent still has the word in the chat; wait for its end."
-        name = path.removeprefix(self._folder().rstrip("/") + "/")
+        name = below(path, self._folder()) or path
         words = f"@{name}:{first + 1}-{max(end, first + 1)} "
         await host.apply_edit(document, appended(document.text, words), ATTRIBUTION)
         return ""
@@ -212,17 +237,26 @@ class ChatRoom:
 
     def close(self) -> None:
         """The document is closed. The session stays open: its turn goes on, and what it asks still waits."""
+        # Also for what is under way: the document may be opened again, and has another room then.
+        self._is_closed = True
         self._scope.cancel()
         self._live = self._read = None
 
     # -- the session
 
-    async def _read_along(self, session_id: str) -> None:
-        """It is another process's: nothing is written here, for its editor may show the same document."""
+    async def _has_read_along(self, session_id: str) -> bool:
+        """It is another process's: nothing is written here, for its editor may show the same document. False when it
+        is not, or no longer."""
         session = await self._means.context.bench.owners.read_along(session_id)
+        if session is None:
+            return False
         if session.summary().workspace_folder != self._folder():
             session.subscribe().close()
-            return
+            return True
+        if self._is_closed:
+            session.subscribe().close()
+            self._read = session
+            return True
         self._scope.cancel()
         self._scope = scope = anyio.CancelScope()
         self._read, subscription = session, session.subscribe()
@@ -234,12 +268,11 @@ class ChatRoom:
 
         self._means.start(listen)
         self._changed_hands(session)
+        return True
 
     async def _took_over(self, live: Live) -> None:
-        document = self._means.context.host.open_document(self.path)
-        chat = read_chat(document.text) if document else None
         async with self._sending:
-            await self._follow(live, take_up=chat is not None and chat.is_answer_last)
+            await self._follow(live, catch_up=True)
         self._means.hunks_changed(self.path)
 
     def _changed_hands(self, session: ReadAlong) -> None:
@@ -254,7 +287,7 @@ class ChatRoom:
         )
 
     def _folder(self) -> str:
-        folders = [f for f in self._means.context.folders() if self.path.startswith(f.rstrip("/") + "/")]
+        folders = [f for f in self._means.context.folders() if below(self.path, f)]
         return max(folders, key=len, default="") or os.path.dirname(self.path)
 
     async def _new(self) -> Live:
@@ -274,14 +307,20 @@ class ChatRoom:
         if not session_id:
             return None
         try:
-            live = await self._means.context.bench.open_session(session_id)
-        except SessionBusyError:
-            await self._read_along(session_id)
-            return None
+            while not (live := await self._maybe_open(session_id)):
+                if await self._has_read_along(session_id):
+                    return None
         except Exception as error:  # the edge: a name in a file may be anything
             self._means.say(f"agent-ls: {error}. The chat goes on in a new session.")
             return None
         return live if live.summary().workspace_folder == self._folder() else None
+
+    async def _maybe_open(self, session_id: str) -> Live | None:
+        """None: another process has it."""
+        try:
+            return await self._means.context.bench.open_session(session_id)
+        except SessionBusyError:
+            return None
 
     def _input(self, message: str, live: Live) -> list[wire.InputPart]:
         parts: list[wire.InputPart] = []
@@ -305,24 +344,27 @@ class ChatRoom:
                 parts.append(wire.SelectionInput(uri=uri, start_line=first, end_line=end, text=text))
         return parts
 
-    async def _follow(self, live: Live | None, *, take_up: bool = False) -> None:
-        if live is None:
+    async def _follow(self, live: Live | None, *, catch_up: bool = False) -> None:
+        if live is None or self._is_closed:
             return
         self._scope.cancel()
         self._scope = anyio.CancelScope()
         self._live, self._read, self._rest = live, None, None
         writer = ChatWriter(self._means.context.host, self.path, live.session.id, self._means.say)
         self._writer = writer
-        if take_up:
-            writer.take_up()
         subscription = self._subscription = live.session.subscribe()
         scope = self._scope
+        following = Following(self._means, live, writer)
+        if catch_up:
+            await following.catch_up()
+            if following.is_unanswered and (document := self._means.context.host.open_document(self.path)):
+                chat = read_chat(document.text)
+                self._sent = (chat.message, chat.message_line)
 
         async def follow() -> None:
             with scope, subscription:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(writer.run)
-                    following = _Following(self._means, live, writer)
                     await following.run(subscription)
                     if self._rest and not self._live:
                         await following.finish(self._rest)
@@ -336,83 +378,5 @@ class ChatRoom:
             self._means.hunks_changed(path)
         for request in live.desk.pending():
             if self._means.prompts:
-                self._means.prompts.ask(request, live.desk)
+                self._means.prompts.ask(request, live.desk, writer.shown)
         self._means.changed()
-
-
-class _Following:
-    """Tells everybody what a session's events mean for them."""
-
-    def __init__(self, means: Means, live: Live, writer: ChatWriter) -> None:
-        self._means = means
-        self._live = live
-        self._writer = writer
-        self._transcript = ChatTranscript()
-        self._progress = means.progress() if means.progress else None
-        self._last = 0
-
-    async def run(self, subscription: Subscription) -> None:
-        try:
-            async for item in subscription:
-                self._take(item.envelope)
-        finally:
-            if self._progress:
-                self._progress.end("")
-
-    async def finish(self, rest: Subscription) -> None:
-        """What the log has of the end of it here: another process has the session."""
-        with rest:
-            async for item in rest:
-                if isinstance(item.envelope.event, SessionStart):
-                    return  # from here on it is the other's
-                self._take(item.envelope)
-                if isinstance(item.envelope.event, SessionEnd):
-                    return
-
-    def _take(self, envelope: Envelope) -> None:
-        if envelope.seq is not None:
-            if envelope.seq <= self._last:
-                return
-            self._last = envelope.seq
-        if not envelope.agent_id:
-            self._writer.write(self._transcript.feed(envelope))
-        self._tell(envelope)
-
-    def _tell(self, envelope: Envelope) -> None:
-        means, progress = self._means, self._progress
-        match envelope.event:
-            case UserInput() if progress:
-                means.start(lambda: progress.begin(self._live.session.interrupt))
-            case ToolCallStart(summary=summary, name=name) if progress:
-                progress.report(one_line(f"{name}: {summary}"))
-            case ApprovalRequested() as request:
-                if progress:
-                    progress.report("waits for you")
-                if means.prompts:
-                    means.prompts.ask(request, self._live.desk)
-                means.changed()
-            case QuestionAsked(question=question):
-                if progress:
-                    progress.report("waits for you")
-                self._tell_user(f"asks: {one_line(question)} Answer it in the chat.")
-            case ApprovalResolved(request_id=request_id):
-                if means.prompts:
-                    means.prompts.resolved(request_id)
-                means.changed()
-            case FileChange(path=path) | HunkStateChanged(path=path):
-                means.hunks_changed(path)
-            case StateChanged():
-                means.changed()
-            case ProcessingEnd(reason=reason):
-                self._writer.close_answer()
-                if progress:
-                    progress.end("done" if reason == "completed" else reason)
-                elif ended := _ENDS.get(reason):
-                    self._tell_user(ended)
-            case _:
-                pass
-
-    def _tell_user(self, words: str) -> None:
-        """Once, in a message: never a window, never the focus."""
-        if self._means.context.bench.tells_user:
-            self._means.tell(f"agent-ls: {words}")

@@ -14,6 +14,7 @@ from agent_ls.loop.events import (
     LoopDetection,
     PlanChanged,
     ProcessingEnd,
+    QuestionAsked,
     Retry,
     SteeringInjected,
     ToolCallEnd,
@@ -30,6 +31,9 @@ _ENDS = {
     "refused": "Ended: what it wanted to do was refused.",
 }
 HOW = "Allow or deny it: by the prompt, a code action here, or `agentLs.approve` / `agentLs.deny`."
+ANSWER = "Write the answer below and save."
+ANSWER_OR_NUMBER = "Write the answer, or its number, below and save."
+INTERRUPTED = " … (interrupted)"
 _PLAN = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
 
 
@@ -41,22 +45,24 @@ class ChatTranscript:
         self._held = ""
         self._is_note = False
         self._streamed: set[str] = set()
+        self._missed: frozenset[str] = frozenset()
+
+    def miss(self, parts: frozenset[str]) -> None:
+        """Texts of which the beginning was not heard: they are told whole, when they end."""
+        self._missed = parts
 
     def feed(self, envelope: Envelope) -> str:
         match envelope.event:
             case Delta(kind="assistant_text_delta", part_id=part, text=text):
+                if part in self._missed:
+                    return ""
                 self._streamed.add(part)
                 return self._said(plain(text))
             case AssistantTextStart():
                 return self._gap()
             case AssistantTextEnd(part_id=part, text=text, interrupted=interrupted):
                 rest = "" if part in self._streamed else self._said(plain(text))
-                return (
-                    rest
-                    + self._let_go()
-                    + self._out(" … (interrupted)" if interrupted else "")
-                    + self._line()
-                )
+                return rest + self._let_go() + self._out(INTERRUPTED if interrupted else "") + self._line()
             case ToolCallEnd(name=name, summary=summary, is_error=failed):
                 return self._note(f"{'✗' if failed else '✓'} {name}: {one_line(summary)}")
             case FileChange(path=path, action=done, added=added, removed=removed):
@@ -66,18 +72,24 @@ class ChatTranscript:
             case ApprovalResolved(decision=decision, reason=reason):
                 why = f": {one_line(reason)}" if reason else ""
                 return self._note("Allowed." if decision == "allow" else f"Denied{why}")
+            case QuestionAsked() as asked:
+                told = self._question(asked)
+                self._begin_anew()
+                return told
             case PlanChanged(items=items):
                 return "".join(self._note(f"{_PLAN[item.status]} {one_line(item.text)}") for item in items)
             case SteeringInjected(text=text):
                 return self._note(f"told meanwhile: {one_line(text)}")
             case Error(message=message, hint=hint):
-                return self._note(f"**Error.** {one_line(f'{message} {hint}', 500)}")
+                return self._note(f"**Error.** {one_line(_sentences(message, hint), 500)}")
             case Retry(message=message):
                 return self._note(f"{one_line(message, 300)} (trying again)")
             case Warning(message=message) | TurnLimit(message=message) | LoopDetection(message=message):
                 return self._note(one_line(message, 500))
             case ProcessingEnd(reason=reason):
-                return self._note(_ENDS[reason]) if reason in _ENDS else self._line()
+                end = self._note(_ENDS[reason]) if reason in _ENDS else self._line()
+                self._begin_anew()
+                return end
             case _:
                 return ""
 
@@ -88,6 +100,18 @@ class ChatTranscript:
         body = self._gap() + self._out(guarded(body)) if body else ""
         self._is_note = self._is_note and not body
         return told + body + self._note(HOW)
+
+    def _question(self, asked: QuestionAsked) -> str:
+        how = ANSWER_OR_NUMBER if asked.choices else ANSWER
+        words = guarded(plain(asked.question).strip())
+        told = self._note(f"**A question for you.** {how}") + self._gap() + self._out(f"{words}\n")
+        self._is_note = False
+        choices = [f"{at}. {one_line(choice, 500)}\n" for at, choice in enumerate(asked.choices, start=1)]
+        return told + (self._gap() + self._out("".join(choices)) if choices else "")
+
+    def _begin_anew(self) -> None:
+        """What comes next has a heading of its own."""
+        self._newlines, self._is_note = 2, False
 
     def _said(self, text: str) -> str:
         text = self._held + text
@@ -126,3 +150,8 @@ class ChatTranscript:
             ended = len(text) - len(text.rstrip("\n"))
             self._newlines = ended if text.strip("\n") else self._newlines + ended
         return text
+
+
+def _sentences(message: str, hint: str) -> str:
+    ended = message if message.rstrip().endswith((".", "!", "?")) else f"{message}."
+    return f"{ended} {hint}".strip()

@@ -15,6 +15,7 @@ import anyio
 from agent_ls.environments.base import Attribution
 from agent_ls.environments.errors import EnvError, StaleFileError
 from agent_ls.server.editor_host import LspEditorHost
+from agent_ls.server.stock.catching_up import has_answer, split_shown
 from agent_ls.server.stock.chat_text import YOU, Region, found_below, growing, heading, opening, read_chat
 
 log = logging.getLogger(__name__)
@@ -58,13 +59,19 @@ class ChatWriter:
         self._region: Region | None = None
         self._waiting = ""
         self._unseen: _Unseen | None = None
-        self._is_held = self._has_told = False
+        self._is_held = self._has_told = self._begins_anew = False
         self._wake = anyio.Event()
+        self._has_flushed = anyio.Event()
 
     @property
     def is_held(self) -> bool:
         """The editor takes edits after commands only: what was gathered waits for one."""
         return self._is_held and bool(self._waiting)
+
+    @property
+    def is_behind(self) -> bool:
+        """Something of the answer is not in the document yet."""
+        return bool(self._waiting)
 
     def retry(self) -> None:
         """The user has carried out a command."""
@@ -72,20 +79,45 @@ class ChatWriter:
             self._is_held = False
             self._wake.set()
 
-    def take_up(self) -> None:
-        """The document ends with an answer of this session: what comes goes on behind it."""
-        if document := self._host.open_document(self._path):
-            chat = read_chat(document.text)
-            marker = heading(chat.session_id, chat.count)
-            below = found_below(document.text, marker) if chat.is_answer_last else None
-            if below is not None:
-                self._region = Region(marker, below)
+    def take_up(self, said: str, told: str) -> bool:
+        """Brings in what the document lacks of the answer `told` to what the user `said`; whether it has a place there.
+
+        The document ends with that answer, or with the user's message, whose answer was never saved.
+        """
+        document = self._host.open_document(self._path)
+        chat = read_chat(document.text) if document else None
+        if document is None or chat is None:
+            return False
+        marker = heading(chat.session_id, chat.count)
+        below = found_below(document.text, marker)
+        if chat.is_answer_last and below is not None:
+            written, rest = split_shown(below, told)
+            self._region = Region(marker, written)
+            self.write(rest)
+            return True
+        if self.lacks(said, told):
+            self.write(told)
+            return True
+        return False
+
+    def lacks(self, said: str, told: str) -> bool:
+        """Whether the document ends with what the user `said`, and has nothing of the answer `told` to that."""
+        document = self._host.open_document(self._path)
+        chat = read_chat(document.text) if document else None
+        if document is None or chat is None or not chat.message or not said.startswith(chat.message):
+            return False
+        below = found_below(document.text, heading(chat.session_id, chat.count))
+        return not has_answer(below or "", told)
 
     def write(self, text: str) -> None:
         if text:
             self._waiting += text
             if not self._is_held:
                 self._wake.set()
+
+    def begin_anew(self) -> None:
+        """The user has said something below: what comes is written behind that."""
+        self._begins_anew = True
 
     def close_answer(self) -> None:
         """The turn is over: below it is the user's."""
@@ -96,7 +128,14 @@ class ChatWriter:
             await self._wake.wait()
             self._wake = anyio.Event()
             await self._flush()
+            flushed, self._has_flushed = self._has_flushed, anyio.Event()
+            flushed.set()
             await self._sleep(FLUSH_S)
+
+    async def shown(self) -> None:
+        """Until nothing of what was gathered waits that the editor would take now."""
+        while self._waiting and not self._is_held and self._host.open_document(self._path):
+            await self._has_flushed.wait()
 
     async def _flush(self) -> None:
         if self._is_held:
@@ -105,10 +144,12 @@ class ChatWriter:
             self._wake.set()  # later: until then all that comes is gathered
             return
         for _ in range(TRIES):
-            more = self._waiting
+            more = _up_to_close(self._waiting)
             document = self._host.open_document(self._path)
             if document is None or not more:
                 return  # closed: the session has all of it, and the next opening of the document says so
+            if self._begins_anew:  # only here: an edit may have been on its way
+                self._region, self._begins_anew = None, False
             region = self._region
             edits = growing(document.text, region, more) if region else None
             if region is None or edits is None:
@@ -143,6 +184,8 @@ class ChatWriter:
     def _wrote(self, region: Region, text: str) -> None:
         self._waiting = self._waiting[len(text) :]
         self._region = None if text.endswith(CLOSE) else region
+        if self._waiting:
+            self._wake.set()
 
     def _is_seen(self) -> bool:
         """Whether it is known what became of the last edit; then it counts as written, or is written again."""
@@ -159,4 +202,13 @@ class ChatWriter:
 
     async def finished(self) -> None:
         """When all that was gathered stands in the document, or cannot."""
-        await self._flush()
+        before = ""
+        while self._waiting != before:
+            before = self._waiting
+            await self._flush()
+
+
+def _up_to_close(text: str) -> str:
+    """What comes behind it has a heading of its own. (What a model says cannot look like it: `guarded`.)"""
+    end = text.find(CLOSE)
+    return text if end < 0 else text[: end + len(CLOSE)]

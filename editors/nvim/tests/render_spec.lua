@@ -6,22 +6,7 @@ local support = require("support")
 
 local spec = {}
 
----@param s agent_ls.Snapshot?
----@return agent_ls.RenderContext
-local function context(s)
-  return {
-    width = 60,
-    expanded = {},
-    marked = {},
-    agents = s and s.agents or {},
-    hunks = s and s.hunks or {},
-    keys = { allow = "a", allow_rule = "A", deny = "d", edit_command = "c", expand = "<CR>" },
-    relative = function(path)
-      local inside = path:gsub("^/home/ada/shop/?", "")
-      return inside == "" and "the project folder" or inside
-    end,
-  }
-end
+local context = support.render_context
 
 ---@return agent_ls.Snapshot
 local function session_until(kind)
@@ -111,7 +96,7 @@ end
 
 spec["every line of a command is shown as it is"] = function()
   local request =
-    { requestId = "a", tool = "shell", summary = "s", effect = { command = "a &&\n  b\t-c" }, rules = {} }
+    { requestId = "a", tool = "shell", summary = "s", reason = "", effect = { command = "a &&\n  b\t-c" }, rules = {} }
   local item = { kind = "approval", id = "a", index = 1, status = "pending", request = request }
   local lines = drawn(item, context())
   support.same(vim.list_slice(lines, 2, 3), { "┃   a &&", "┃     b\t-c" })
@@ -119,7 +104,7 @@ end
 
 spec["what is typed into a process is shown with where it goes"] = function()
   local effect = { command = "yes\n", workingDir = "/w", inputOf = "p1" }
-  local request = { requestId = "a", tool = "processes", summary = "write p1 yes", effect = effect, rules = {} }
+  local request = { requestId = "a", tool = "processes", summary = "write p1 yes", reason = "", effect = effect, rules = {} }
   local lines = drawn({ kind = "approval", id = "a", index = 1, status = "pending", request = request }, context())
   support.same(lines[2], "┃   yes")
   assert(table.concat(lines, "\n"):find("typed into the background process p1", 1, true), vim.inspect(lines))
@@ -127,14 +112,14 @@ end
 
 spec["an address that is to be fetched is shown whole"] = function()
   local url = "https://a.example/" .. ("b"):rep(150)
-  local request = { requestId = "a", tool = "web_fetch", summary = "s", effect = { url = url }, rules = {} }
+  local request = { requestId = "a", tool = "web_fetch", summary = "s", reason = "", effect = { url = url }, rules = {} }
   local lines = drawn({ kind = "approval", id = "a", index = 1, status = "pending", request = request }, context())
   support.same(lines[2], "┃   " .. url)
 end
 
 spec["what an added tool is called with is shown in whole"] = function()
   local effect = { tool = "deploy", text = "./deploy --to production", envVars = { { "TOKEN", "${TOKEN}" } } }
-  local request = { requestId = "a", tool = "deploy", summary = "./dep…", effect = effect, rules = {} }
+  local request = { requestId = "a", tool = "deploy", summary = "./dep…", reason = "", effect = effect, rules = {} }
   local item = { kind = "approval", id = "a", index = 1, status = "pending", request = request }
   local lines = drawn(item, context())
   support.same(
@@ -320,7 +305,7 @@ end
 ---@param kind string
 ---@param data table
 ---@param agent_id string?
----@return agent_ls.Event
+---@return agent_ls.wire.Event
 local function event(seq, kind, data, agent_id)
   return { seq = seq, kind = kind, turnId = "t1", agentId = agent_id, data = data, sessionId = "s1" }
 end

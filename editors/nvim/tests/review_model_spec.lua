@@ -47,8 +47,13 @@ end
 for _, state in ipairs({ "kept", "undone", "gone" }) do
   spec["a hunk that is " .. state .. " is not shown"] = function()
     local hunks = model.new()
-    model.set(hunks, { id = "h", uri = URI, state = "pending", newRange = { 0, 1 } })
-    model.set(hunks, { id = "h", uri = URI, state = state, newRange = { 0, 1 } })
+    local changed = event_of("file_change")
+    model.apply(hunks, changed)
+    support.same(#model.files(hunks), 1)
+    for _, hunk in ipairs(changed.data.hunks) do
+      hunk.state = state
+    end
+    model.apply(hunks, changed)
     support.same(model.files(hunks), {})
   end
 end

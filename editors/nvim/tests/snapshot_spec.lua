@@ -122,7 +122,13 @@ end
 
 spec["events in pieces or from a subscription fold to the same items"] = function()
   local events = vim.tbl_filter(function(event) return event.seq end, support.golden("session.json").events)
-  local result = { events = events, lastSeq = #events, session = { state = "CLOSED" }, pending = {} }
+  local result = {
+    events = events,
+    lastSeq = #events,
+    session = { state = "CLOSED" },
+    openParts = {},
+    pending = { approvals = {}, questions = {}, hunks = {} },
+  }
   local s = snapshot.new()
   support.same(snapshot.subscribed(s, result), "applied")
   local live = whole_session()

@@ -25,6 +25,23 @@ function M.golden(name)
   return protocol.without_null(vim.json.decode(text))
 end
 
+---@param s agent_ls.Snapshot?
+---@return agent_ls.RenderContext
+function M.render_context(s)
+  return {
+    width = 60,
+    expanded = {},
+    marked = {},
+    agents = s and s.agents or {},
+    hunks = s and s.hunks or {},
+    keys = { allow = "a", allow_rule = "A", deny = "d", edit_command = "c", expand = "<CR>" },
+    relative = function(path)
+      local inside = path:gsub("^/home/ada/shop/?", "")
+      return inside == "" and "the project folder" or inside
+    end,
+  }
+end
+
 ---@param rendered agent_ls.Rendered
 ---@return string[] groups of each line's highlights and line highlights, in order of their columns
 function M.groups(rendered)

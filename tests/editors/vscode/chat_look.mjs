@@ -1,7 +1,7 @@
 // The chat's prompt, queue, questions and plan, driven by hand and keys, with pictures.
 // req: H9, H7
 import assert from "node:assert/strict";
-import { withChat } from "./chat_rig.mjs";
+import { THEMES, wear, withChat } from "./chat_rig.mjs";
 
 await withChat(async ({ wb, page, until, chat, shot }) => {
   let frame = await chat();
@@ -47,6 +47,7 @@ await withChat(async ({ wb, page, until, chat, shot }) => {
   await frame.locator(".model").click();
   await frame.locator(".picker .menu li", { hasText: "Wide 5" }).waitFor();
   await shot("07-models");
+  await frame.locator(".picker input:focus").waitFor();
   await page.keyboard.type("small");
   await page.keyboard.press("Enter");
   await until(async () => (await frame.locator(".model").innerText()) === "Small 1");
@@ -71,9 +72,8 @@ await withChat(async ({ wb, page, until, chat, shot }) => {
   frame = await chat();
   await until(async () => (await frame.locator("#composer textarea").inputValue()) === "half a thought");
   await shot("12-reloaded");
-  for (const theme of ["Default Light Modern", "Default Dark Modern", "Default High Contrast", "Default High Contrast Light"]) {
-    await wb.eval((vscode, name) => vscode.workspace.getConfiguration().update("workbench.colorTheme", name, true), theme);
-    await page.waitForTimeout(500);
+  for (const theme of THEMES) {
+    await wear(theme, { wb, frame });
     await frame.fill("#composer textarea", "show me all");
     await frame.press("#composer textarea", "Enter");
     const asked = frame.locator(".approval.pending").first();
@@ -81,5 +81,9 @@ await withChat(async ({ wb, page, until, chat, shot }) => {
     await asked.getByRole("button", { name: "More Answers" }).press("ArrowDown");
     await asked.getByRole("menu").waitFor();
     await shot(`13-${theme.replace(/ /g, "-")}`);
+    // The next one's question is another: the menu of one that is drawn anew is closed.
+    await asked.getByRole("menu").press("Escape");
+    await asked.getByRole("button", { name: "Deny", exact: true }).click();
+    await frame.locator(".approval.pending").waitFor({ state: "hidden" });
   }
 });

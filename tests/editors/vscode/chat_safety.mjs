@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { withChat } from "./chat_rig.mjs";
+import { THEMES, wear, withChat } from "./chat_rig.mjs";
+import { actUntil } from "./driver.mjs";
 
 const AXE = readFileSync(createRequire(new URL("../../../vscode-extension/package.json", import.meta.url)).resolve("axe-core"), "utf8");
-const THEMES = ["Default Light Modern", "Default Dark Modern", "Default High Contrast", "Default High Contrast Light"];
 
 const send = async (frame, text) => {
   await frame.fill("#composer textarea", text);
@@ -38,8 +38,7 @@ async function runsNothing({ wb, chat, shot }) {
     if (/^https?:/.test((await link.getAttribute("data-link")) ?? "")) {
       await dialog.filter({ hasText: "example.org" }).waitFor();
       await shot("safety-link");
-      await wb.page.keyboard.press("Escape");
-      await dialog.waitFor({ state: "hidden" });
+      await actUntil(() => wb.page.keyboard.press("Escape"), () => dialog.isHidden(), "the question to go");
     }
   }
   // What the policy stops, should markup ever get through: put there by hand, it must do nothing as well.
@@ -72,13 +71,7 @@ async function isAccessible({ wb, chat, shot }) {
   await frame.locator(".menu li").first().waitFor();
   await frame.evaluate(AXE);
   for (const theme of THEMES) {
-    const before = await frame.evaluate(() => document.body.dataset.vscodeThemeId);
-    await wb.eval((vscode, name) => vscode.workspace.getConfiguration().update("workbench.colorTheme", name, true), theme);
-    // A view is told of a theme after the workbench; its name and its colours come together.
-    await frame.waitForFunction(([name, old]) => {
-      const { vscodeThemeId: now } = document.body.dataset;
-      return now !== old || name.endsWith(now);
-    }, [theme, before]);
+    await wear(theme, { wb, frame });
     // The view's own background is the workbench's, in a frame around this one: axe would take it for white.
     await frame.evaluate(() => { document.documentElement.style.background = "var(--vscode-sideBar-background)"; });
     // Drawn once with the new colours: what is out of sight keeps its old ones until then.

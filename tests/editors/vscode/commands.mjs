@@ -9,7 +9,7 @@ const KEYS = { "\r": "Enter", "\x04": "Control+d", "\x03": "Control+c" };
 await play(async (actor) => {
   const { workbench, page } = actor;
   await workbench.openFile("stock.py");
-  await workbench.runCommand("agent-ls: New Session");
+  await actor.newSession();
   const chat = await actor.chat();
   await actor.say("go");
   const programs = await actor.ask("programs");
@@ -58,6 +58,6 @@ async function show(actor) {
 
 async function type(actor, keys) {
   const { page } = actor;
-  await page.locator(".terminal-wrapper.active").click();
+  await actor.workbench.clickIntoTerminal();
   for (const key of keys) await (key in KEYS ? page.keyboard.press(KEYS[key]) : page.keyboard.type(key));
 }

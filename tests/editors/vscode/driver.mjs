@@ -20,6 +20,7 @@ const NODE = path.join(RIG, "node/bin/node");
 const CODE_SERVER = path.join(RIG, "npm/node_modules/code-server/out/node/entry.js");
 const { chromium } = createRequire(path.join(RIG, "npm/package.json"))("playwright-core");
 const POLL_MS = 50;
+const AGAIN_MS = 3_000; // an act that had no effect until then is done once more
 export const DEADLINE_MS = 30_000;
 
 const QUIET_SETTINGS = {
@@ -147,33 +148,62 @@ class Workbench {
     });
   }
 
-  /** By its title in the palette, as a user does. */
+  get quickInput() {
+    return this.page.locator(".quick-input-widget:visible .quick-input-box input");
+  }
+
+  /** By its title in the palette, as a user does. Returns when the palette has taken it: keys are the command's then. */
   async runCommand(title) {
-    await this.page.keyboard.press("F1");
-    const input = this.page.locator(".quick-input-widget:visible .quick-input-box input");
+    const input = this.quickInput;
+    const value = async () => ((await input.isVisible()) ? input.inputValue() : "");
+    await actUntil(() => this.page.keyboard.press("F1"), async () => (await value()).startsWith(">"), "the palette");
     await input.fill(`>${title}`);
-    await this.page.locator(".quick-input-widget:visible .monaco-list-row", { hasText: title }).first().waitFor();
+    // Enter means the row that is chosen, and that may still be one of the list before.
+    await this.page.locator(".quick-input-widget:visible .monaco-list-row.focused", { hasText: title }).first().waitFor();
     await input.press("Enter");
+    await until(async () => (await value()) !== `>${title}`, `the palette to do ${title}`);
   }
 
   /** Chooses a row of an open pick. */
   async pick(text) {
-    await this.page.locator(".quick-input-widget:visible .monaco-list-row", { hasText: text }).first().click();
+    const row = this.page.locator(".quick-input-widget:visible .monaco-list-row", { hasText: text }).first();
+    await row.waitFor();
+    await actUntil(() => row.click({ timeout: AGAIN_MS }), () => row.isHidden(), `${text} to be chosen`);
   }
 
   /** Answers an open input box. */
   async inputBox(text) {
-    const input = this.page.locator(".quick-input-widget:visible .quick-input-box input");
-    await input.fill(text);
-    await input.press("Enter");
-    await input.waitFor({ state: "hidden" });
+    // A list that is just going away has such an input too.
+    await this.page.locator(".quick-input-widget:visible .quick-input-list").waitFor({ state: "hidden" });
+    await this.quickInput.fill(text);
+    await this.quickInput.press("Enter");
+    await this.quickInput.waitFor({ state: "hidden" });
   }
 
   async openFile(name) {
     await this.eval(async (vscode, file) => {
       await vscode.window.showTextDocument(vscode.Uri.joinPath(vscode.workspace.workspaceFolders[0].uri, file), { preview: false });
     }, name);
-    await this.page.locator(".editor-group-container.active .monaco-editor .view-lines").first().waitFor();
+    const group = this.page.locator(".editor-group-container.active");
+    await group.locator(`.tab.active[data-resource-name="${path.basename(name)}"]`).waitFor();
+    await group.locator(".monaco-editor .view-lines").first().waitFor();
+  }
+
+  /** Clicks into the text of the file in front: the keys are its own when this returns. */
+  async clickIntoEditor() {
+    const editor = this.page.locator(".editor-group-container.active .monaco-editor");
+    await this.clickFor(editor.locator(".view-lines").first(), ".editor-group-container.active .monaco-editor.focused");
+  }
+
+  async clickIntoTerminal() {
+    await this.clickFor(this.page.locator(".terminal-wrapper.active"), ".terminal-wrapper.active");
+  }
+
+  /** Clicks there until what has the keyboard is within `place`. */
+  async clickFor(target, place) {
+    const hasFocus = () => this.page.evaluate((selector) => document.activeElement?.closest(selector) != null, place);
+    await target.click();
+    await actUntil(() => target.click({ timeout: AGAIN_MS }), hasFocus, `the keyboard to be in ${place}`, AGAIN_MS);
   }
 
   /** Of an open file, as the extension host sees it. */
@@ -199,7 +229,8 @@ class Workbench {
   async answerNotification(text, button) {
     const notification = this.notification(text);
     await notification.waitFor();
-    await notification.locator(".monaco-button", { hasText: button }).first().click();
+    const chosen = notification.locator(".monaco-button", { hasText: button }).first();
+    await actUntil(() => chosen.click({ timeout: AGAIN_MS }), () => notification.isHidden(), `${button} to be taken`);
   }
 
   /** What the visible terminal shows. */
@@ -244,6 +275,21 @@ export async function until(look, what, deadlineMs = DEADLINE_MS) {
     if (Date.now() > end) throw new Error(`waited ${deadlineMs / 1000} s for ${what}${problem}`);
     await pause(POLL_MS);
   }
+}
+
+/**
+ * Acts until its effect is seen, again now and then: for what may come to nothing while a page is drawn anew, and does
+ * no harm when it is done twice. The first time after `afterMs`.
+ */
+export async function actUntil(act, isSeen, what, afterMs = 0) {
+  let nextMs = performance.now() + afterMs;
+  await until(async () => {
+    if (await isSeen()) return true;
+    if (performance.now() < nextMs) return false;
+    await act();
+    nextMs = performance.now() + AGAIN_MS;
+    return isSeen();
+  }, what);
 }
 
 function isAlive(pid) {

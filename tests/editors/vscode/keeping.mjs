@@ -1,32 +1,44 @@
 // Changes that are proposed and decided before they are made, sessions as things that are kept, and a problem handed on.
 // req: H6, H9, H12
 import assert from "node:assert/strict";
+import { actUntil } from "./driver.mjs";
 import { play } from "./stage.mjs";
 
 const accepted = "    return sum(stock.values())";
 
 await play(async (actor) => {
   await actor.workbench.openFile("stock.py");
-  await actor.workbench.runCommand("agent-ls: New Session");
+  await actor.newSession();
   for (const part of [accept, reject, lines, problem, rename, fork, exported, removed]) await part(actor);
 });
 
 /** By the diff editor, as a whole. */
 async function accept(actor) {
-  const { workbench, page } = actor;
+  const { workbench } = actor;
   await actor.say("Tidy the count.");
   await actor.lens("agent 1/1", "Accept").waitFor();
   assert.doesNotMatch(await workbench.text("stock.py"), /return sum\(stock/, "nothing is made before it is accepted");
   await actor.step("proposed");
-  await actor.lens("agent 1/1", "Compare").click();
-  await page.locator(".monaco-diff-editor").first().waitFor();
+  await compare(actor);
   await actor.step("compared");
-  await page.locator(".editor-actions a[aria-label*='Accept All Proposals']").first().click();
+  await decideAll(actor, "Accept All Proposals");
   await (await actor.chat()).getByText("It is tidy.").first().waitFor();
   await actor.isIdle();
   assert.ok((await workbench.text("stock.py")).includes(accepted));
-  await page.locator(".monaco-diff-editor").first().waitFor({ state: "hidden" });
   await actor.isDecided();
+}
+
+async function compare(actor) {
+  const lens = actor.lens("agent 1/1", "Compare");
+  await lens.waitFor();
+  await actUntil(() => lens.click({ timeout: 3_000 }), () => actor.page.locator(".monaco-diff-editor").first().isVisible(), "the comparison");
+}
+
+/** By a button of the comparison, which is closed by it. */
+async function decideAll({ page }, label) {
+  const button = page.locator(`.editor-actions a[aria-label*='${label}']`).first();
+  await button.waitFor();
+  await actUntil(() => button.click({ timeout: 3_000 }), () => page.locator(".monaco-diff-editor").first().isHidden(), `${label} to close the comparison`);
 }
 
 /** By the button above it. */
@@ -34,7 +46,7 @@ async function reject(actor) {
   const { workbench } = actor;
   await workbench.openFile("stock.py");
   await actor.say("Tidy the names.");
-  await actor.lens("agent 1/1", "Reject").click();
+  await actor.decide("agent 1/1", "Reject");
   await (await actor.chat()).getByText("As you like.").first().waitFor();
   await actor.isIdle();
   assert.match(await workbench.text("stock.py"), /\[name for name in stock\]/);
@@ -46,39 +58,50 @@ async function reject(actor) {
 async function lines(actor) {
   const { workbench, page } = actor;
   await actor.say("Say two things.");
-  await actor.lens("agent 1/1", "Compare").click();
+  await compare(actor);
   const proposed = page.locator(".monaco-diff-editor .modified-in-monaco-diff-editor");
   await proposed.getByText("# the second").first().waitFor();
-  await workbench.eval((vscode) => {
+  // The extension host learns of an editor after the page has it.
+  await actor.until(() => workbench.eval((vscode) => {
     const editor = vscode.window.visibleTextEditors.find(({ document }) => document.uri.scheme === "agent-ls-proposed");
-    const line = editor.document.getText().split("\n").findIndex((text) => text.includes("# the first"));
-    editor.selection = new vscode.Selection(line, 4, line, 9);
-  });
-  await proposed.locator(".selected-text").first().waitFor(); // keys mean the lines once the selection is there
+    const line = editor?.document.getText().split("\n").findIndex((text) => text.includes("# the first")) ?? -1;
+    if (line >= 0) editor.selection = new vscode.Selection(line, 4, line, 9);
+    return line >= 0;
+  }), "the proposed text in the extension host");
+  // Keys mean the lines once the selection is there, and the editor has the keyboard.
+  await proposed.locator(".selected-text").first().waitFor();
+  await page.locator(".monaco-diff-editor .modified-in-monaco-diff-editor.focused, .monaco-diff-editor .modified-in-monaco-diff-editor .focused").first().waitFor();
   await page.keyboard.press("Control+Alt+k");
   await actor.until(async () => (await workbench.text("stock.py")).includes("# the first"), "the line that was kept");
   assert.doesNotMatch(await workbench.text("stock.py"), /the second/);
   await actor.step("a line is kept");
-  await page.locator(".editor-actions a[aria-label*='Reject All Proposals']").first().click();
+  await decideAll(actor, "Reject All Proposals");
   await (await actor.chat()).getByText("Half of it, then.").first().waitFor();
   await actor.isIdle();
+  await actor.isDecided();
 }
 
 async function problem(actor) {
   const { workbench, page } = actor;
-  await workbench.eval((vscode) => {
-    const uri = vscode.workspace.textDocuments.find((document) => document.uri.path.endsWith("/stock.py")).uri;
+  await actor.until(() => workbench.eval((vscode) => {
+    const editor = vscode.window.visibleTextEditors.find(({ document }) => document.uri.scheme === "file" && document.uri.path.endsWith("/stock.py"));
+    if (!editor) return false;
     const line = new vscode.Range(12, 4, 12, 10);
     globalThis.found = vscode.languages.createDiagnosticCollection("found");
-    globalThis.found.set(uri, [new vscode.Diagnostic(line, "the unit is missing", vscode.DiagnosticSeverity.Error)]);
-    const editor = vscode.window.visibleTextEditors.find(({ document }) => document.uri.path === uri.path);
+    globalThis.found.set(editor.document.uri, [new vscode.Diagnostic(line, "the unit is missing", vscode.DiagnosticSeverity.Error)]);
     editor.selection = new vscode.Selection(12, 6, 12, 6);
-  });
+    return true;
+  }), "the file to be in sight again");
   await page.locator(".editor-group-container.active .squiggly-error").first().waitFor();
-  await page.locator(".editor-group-container.active .monaco-editor .view-lines").first().focus().catch(() => undefined);
   await workbench.runCommand("View: Focus Active Editor Group");
-  await page.keyboard.press("Control+.");
-  await page.locator(".action-widget .monaco-list-row", { hasText: "Fix with agent" }).first().click();
+  await page.locator(".editor-group-container.active .monaco-editor.focused").first().waitFor(); // until then keys go to the palette
+  const fix = page.locator(".action-widget .monaco-list-row", { hasText: "Fix with agent" }).first();
+  let isChosen = false;
+  await actUntil(async () => {
+    // The list is not shown, or closed again, when the editor learns of something in that moment.
+    if (!(await fix.isVisible())) await page.keyboard.press("Control+.");
+    isChosen = await fix.click({ timeout: 3_000 }).then(() => true, () => false);
+  }, () => isChosen, "the quick fix to be chosen");
   await (await actor.chat()).getByText("Now it has its unit.").first().waitFor();
   await actor.isIdle();
   await actor.step("a problem was handed on");
@@ -109,7 +132,7 @@ async function exported(actor) {
   const input = page.locator(".quick-input-widget:visible .quick-input-box input");
   await actor.until(async () => (await input.inputValue()).endsWith(".md"), "where to save it");
   await input.fill(`${project}/told.md`);
-  await page.keyboard.press("Enter");
+  await input.press("Enter");
   await workbench.notification("Exported to").waitFor();
   await workbench.runCommand("Notifications: Clear All Notifications");
 }

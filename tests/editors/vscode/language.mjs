@@ -9,7 +9,7 @@ await play(async (actor) => {
   await workbench.openFile("cart.js");
   // Until it has read the project, it knows nothing.
   await actor.until(() => references(workbench), "the language server to know the project", 120_000);
-  await workbench.runCommand("agent-ls: New Session");
+  await actor.newSession();
   const chat = await actor.chat();
   await actor.say("Look around.");
   await chat.getByText("I have looked.").first().waitFor({ timeout: 90_000 });

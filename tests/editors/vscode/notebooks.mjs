@@ -32,8 +32,21 @@ await play(async (actor) => {
   await are([["markdown", "new", 0], ["python", "x = 3", 1], ["raw", "as it is", 0]], "the cells that the agent wanted");
   await actor.step("three cells changed, in the editor");
   assert.equal(await workbench.eval((vscode) => vscode.workspace.notebookDocuments[0].isDirty), true, "nobody saved it");
+  // In its own layout: a file that is laid out otherwise is another one, line by line.
+  await workbench.eval((vscode) => vscode.workspace.notebookDocuments[0].save());
+  await actor.step("saved by the user");
 
   await workbench.runCommand("agent-ls: Undo All Changes");
   await are([["markdown", "# Title", 0], ["python", "x = 2", 1], ["raw", "as it is", 0]], "the cells as the user had them");
   await actor.step("undone, with what the user typed");
+
+  await actor.say("again");
+  await chat.getByText("Saved and read.").first().waitFor();
+  await are([["markdown", "# Title", 0], ["python", "x = 4", 1], ["raw", "as it is", 0]], "the cell that the command was to read");
+  assert.equal(await workbench.eval((vscode) => vscode.workspace.notebookDocuments[0].isDirty), false, "it was saved for the command");
+  await actor.step("saved before a command");
+
+  await workbench.runCommand("agent-ls: Undo All Changes");
+  await are([["markdown", "# Title", 0], ["python", "x = 2", 1], ["raw", "as it is", 0]], "the cell as it was");
+  await actor.step("undone after it was saved");
 });

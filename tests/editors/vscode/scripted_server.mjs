@@ -14,6 +14,9 @@ function send(message) {
 const PARAGRAPH = "The discount was taken **before** the tax, so `total()` in [cart](shop/cart.py:12) was too small for orders above the limit. ";
 const CODE = "\n\n```python\ndef total(prices, rate=0.2):\n    amount = sum(prices)\n    if amount > DISCOUNT_FROM:\n        amount *= 1 - DISCOUNT_RATE\n    return round(amount * (1 + rate), 2)\n```\n\n";
 
+// Of a call that ran no command, and whose output is told whole.
+const PLAIN = { outputRef: "", exitCode: null, modelChars: null };
+
 /** A turn of ten items, as a session has them. */
 function item(i) {
   const turn = Math.floor(i / 10);
@@ -22,7 +25,7 @@ function item(i) {
   const text = (words) => ({ ...base, kind: "text", partId: `p${i}`, text: words, interrupted: false });
   const tool = (name, summary, output) => ({
     ...base, kind: "tool", callId: `c${i}`, name, summary, arguments: JSON.stringify({ path: summary }), status: "done",
-    result: { callId: `c${i}`, name, output, summary: `${output.split("\n").length} lines`, isError: false, errorKind: "", durationMs: 1200, outputChars: output.length },
+    result: { callId: `c${i}`, name, output, summary: `${output.split("\n").length} lines`, isError: false, errorKind: "", durationMs: 1200, outputChars: output.length, ...PLAIN },
   });
   switch (i % 10) {
     case 0: return { ...base, kind: "user", text: `Question ${turn}: why is the total of part ${turn} wrong?` };
@@ -39,6 +42,7 @@ function item(i) {
 }
 
 const MODELS = {
+  defaultProvider: "anthropic",
   providers: [
     { id: "anthropic", name: "Anthropic", hasKey: true, keyVariable: "ANTHROPIC_API_KEY" },
     { id: "openai", name: "OpenAI", hasKey: false, keyVariable: "OPENAI_API_KEY" },
@@ -51,8 +55,8 @@ const MODELS = {
 };
 
 const session = {
-  id: "s1", title: "Fix the discount", state: "IDLE", provider: "anthropic", model: "large-1", effort: "medium", mode: "ask",
-  workspaceFolder: "", created: NOW, updated: NOW, lastSeq: 0, live: true, access: "owner", isWalkthrough: false,
+  id: "s1", title: "Fix the discount", state: "IDLE", provider: "anthropic", model: "large-1", effort: "medium", mode: "ask", review: "after",
+  workspaceFolder: "", created: NOW, updated: NOW, lastSeq: 0, live: true, access: "owner", isWalkthrough: false, queue: [], steering: [],
 };
 let seq = ITEMS;
 let turn = 100000;
@@ -64,6 +68,10 @@ function tell(kind, data) {
 
 function delta(kind, partId, offset, text, name) {
   send({ method: "agent/event", params: { sessionId: "s1", kind, timestamp: NOW, turnId: `t${turn}`, after: seq, partId, offset, data: { text, ...(name && { name }) } } });
+}
+
+function tellQueue() {
+  tell("queue", { items: queue.map((each) => ({ ...each, clientKey: "", images: 0 })) });
 }
 
 function begin(text) {
@@ -113,12 +121,12 @@ function answerOf(part, text) {
 
 function call(callId, name, args, summary, output, more = {}) {
   tell("tool_call_start", { callId, index: 0, name, arguments: JSON.stringify(args), summary });
-  if (output !== undefined) tell("tool_call_end", { callId, name, output, summary: "", isError: false, errorKind: "", durationMs: 40, outputChars: output.length, ...more });
+  if (output !== undefined) tell("tool_call_end", { callId, name, output, summary: "", isError: false, errorKind: "", durationMs: 40, outputChars: output.length, ...PLAIN, ...more });
 }
 
 /** One of everything, left while it waits for an answer. */
 async function show() {
-  const hunk = (id, state) => ({ id, sessionId: "s1", turnId: `t${turn}`, callId: "e1", path: `${folder}/shop/cart.py`, what: "content", state, baseStart: 1, baseEnd: 2, start: 1, end: 2, baseLines: ["x\n"], lines: ["y\n"] });
+  const hunk = (id, state) => ({ id, sessionId: "s1", turnId: `t${turn}`, callId: "e1", path: `${folder}/shop/cart.py`, uri: `file://${folder}/shop/cart.py`, what: "content", state, baseStart: 1, baseEnd: 2, start: 1, end: 2, baseLines: ["x\n"], lines: ["y\n"], link: "", laterTurns: [] });
   tell("reasoning_start", { partId: "r1" });
   tell("reasoning_end", { partId: "r1", text: PARAGRAPH, interrupted: false });
   answerOf(`a${seq}`, `I read the cart first.${CODE}Then I change it:\n\n- the **limit** is checked\n- see [cart](shop/cart.py:3)\n`);
@@ -126,16 +134,20 @@ async function show() {
   call("k1", "read_file", { path: "shop/cart.py" }, "shop/cart.py", " 1 | def total():\n 2 |     return 1\n");
   tell("tool_call_start", { callId: "e1", index: 0, name: "edit_file", arguments: "{\"path\": \"shop/cart.py\"}", summary: "shop/cart.py" });
   tell("file_change", { callId: "e1", path: `${folder}/shop/cart.py`, uri: `file://${folder}/shop/cart.py`, action: "modify", added: 2, removed: 1, diff: "--- a/shop/cart.py\n+++ b/shop/cart.py\n@@ -9,3 +9,4 @@\n     total = sum(prices)\n-    return total - discount\n+    total -= discount\n+    return max(total, 0)\n", hunks: [hunk("h1", "pending")] });
-  tell("tool_call_end", { callId: "e1", name: "edit_file", output: "Replaced 1 place.", summary: "1 replacement", isError: false, errorKind: "", durationMs: 5, outputChars: 17 });
+  tell("tool_call_end", { callId: "e1", name: "edit_file", output: "Replaced 1 place.", summary: "1 replacement", isError: false, errorKind: "", durationMs: 5, outputChars: 17, ...PLAIN });
   call("x1", "shell", { command: "make lint" }, "make lint", "E501 line too long\n", { isError: true, summary: "exit 1", exitCode: 1 });
   tell("tool_call_start", { callId: "w1", index: 0, name: "shell", arguments: "{\"command\": \"python -m pytest -q\"}", summary: "python -m pytest -q" });
   tell("terminal_open", { terminalId: "term1", callId: "w1", title: "python -m pytest -q", background: false });
   delta("tool_call_output_delta", "w1:out", 0, "tests/test_cart.py ...\ntests/test_tax.py ..", "stdout");
   tell("steering_queued", { steerId: `st${seq}`, text: "also run the linter", clientKey: "" });
   queue = [{ queuedId: "q1", text: "then write the changelog" }, { queuedId: "q2", text: "and bump the version" }];
-  tell("queue", { items: queue });
-  tell("usage", { total: { inputTokens: 48200, outputTokens: 3100, cacheReadTokens: 39000 }, contextTokens: 31000, contextWindowTokens: 200000, callCostUsd: 0.02, totalCostUsd: 0.1234 });
-  tell("approval_requested", { requestId: "ask1", callId: "y1", tool: "shell", summary: "git commit -am fix", reason: "Commands are asked about in this mode.", effect: { type: "CommandEffect", command: "git commit -am 'Fix the discount'", workingDir: folder, envVars: [], background: false }, digest: "d", rules: [{ id: "r1", label: "Allow commands that start with git commit", scope: "session" }] });
+  tellQueue();
+  const tokens = { inputTokens: 48200, outputTokens: 3100, reasoningTokens: null, cacheReadTokens: 39000, cacheWriteTokens: null, reportedCostUsd: null };
+  tell("usage", {
+    call: tokens, total: tokens, contextTokens: 31000, contextWindowTokens: 200000, callCostUsd: 0.02, totalCostUsd: 0.1234,
+    context: { system: 4000, tools: 9000, documents: 2000, history: 12000, toolOutput: 4000 }, calibration: 1, durationMs: 900, firstOutputMs: 200,
+  });
+  tell("approval_requested", { requestId: `ask${turn}`, callId: `y${turn}`, tool: "shell", summary: "git commit -am fix", reason: "Commands are asked about in this mode.", effect: { type: "CommandEffect", command: "git commit -am 'Fix the discount'", workingDir: folder, envVars: [], background: false }, digest: "d", rules: [{ id: "r1", label: "Allow commands that start with git commit", scope: "session", allows: [], stillAsked: [] }], agentId: "" });
   tell("state", { state: "AWAITING_INPUT" });
 }
 
@@ -166,7 +178,7 @@ const answers = {
   "agent/subscribe": ({ since }) => {
     const newest = Array.from({ length: Math.min(200, ITEMS) }, (_, i) => item(ITEMS - 1 - i));
     const fresh = since < ITEMS;
-    return { clientId: "c", session, events: [], lastSeq: seq, openParts: [], pending: {}, ...(fresh && { snapshot: { items: newest, more: ITEMS > 200 } }), draft: drafts() };
+    return { clientId: "c", session: { ...session, queue }, events: [], lastSeq: seq, openParts: [], pending: { approvals: [], questions: [], hunks: [] }, ...(fresh && { snapshot: { items: newest, more: ITEMS > 200 } }), draft: drafts() };
   },
   "agent/history": ({ before, limit }) => {
     const from = Math.max(0, before - 1 - limit);
@@ -187,11 +199,11 @@ const answers = {
       const at = queue.findIndex((each) => each.queuedId === move.before);
       queue.splice(at === -1 ? queue.length : at, 0, moved);
     }
-    tell("queue", { items: queue });
+    tellQueue();
     return {};
   },
   "agent/approve": ({ requestId, decision, reason, replacement }) => {
-    tell("approval_resolved", { requestId, decision, scope: "once", decidedBy: "c", reason: reason ?? "" });
+    tell("approval_resolved", { requestId, decision, scope: "once", decidedBy: "c", reason: reason ?? "", ruleId: "", clientKey: "", command: replacement?.command ?? "" });
     tell("state", { state: "PROCESSING" });
     if (replacement) answerOf(`a${seq}`, `You ran \`${replacement.command}\` instead.`);
     return { decision, decidedBy: "c" };
@@ -210,7 +222,7 @@ const answers = {
     items: ["shop/cart.py", "shop/tax.py", "tests/test_cart.py", "README.md"].filter((name) => name.includes(query)).map((name) => ({ kind: "file", label: name, detail: "", part: { type: "file", uri: `file://${folder}/${name}` } })),
   }),
   "agent/terminals": () => ({ terminals: [] }),
-  "agent/review": () => ({ changed: [] }),
+  "agent/review": () => ({ changed: [], refused: [] }),
   "agent/unsubscribe": () => ({}),
 };
 

@@ -1,6 +1,7 @@
 // A working session against a model that this test plays: key, steering, stop, approvals, review, a command, a reload.
 // req: H9, H6, H7, H12, H16, H17
 import assert from "node:assert/strict";
+import { actUntil } from "./driver.mjs";
 import { play } from "./stage.mjs";
 
 await play(async (actor) => {
@@ -68,7 +69,7 @@ async function review(actor) {
   const chat = await actor.chat();
   await actor.say("Tidy stock.py.");
   const change = await actor.asked("Make this change?");
-  await page.locator(".editor-group-container.active .monaco-editor .view-lines").first().click();
+  await workbench.clickIntoEditor();
   await page.keyboard.press("Control+Home");
   await page.keyboard.type("# mine\n");
   await change.getByRole("button", { name: "Allow for Session" }).click();
@@ -78,9 +79,11 @@ async function review(actor) {
   assert.match(await workbench.text("stock.py"), /^# mine\n/, "what was typed meanwhile is there");
   await actor.step("edited while typed in");
 
-  await actor.lens("agent 1/3", "Keep").click();
-  await actor.lens("agent 1/2", "Undo").click();
-  await actor.lens("agent 1/1", "Comment").click();
+  await actor.decide("agent 1/3", "Keep");
+  await actor.decide("agent 1/2", "Undo");
+  const lens = actor.lens("agent 1/1", "Comment");
+  await lens.waitFor();
+  await actUntil(() => lens.click({ timeout: 3_000 }), () => page.locator(".review-widget").last().isVisible(), "a comment to write");
   await comment(actor, "Say parts, not pieces.");
   assert.deepEqual((await workbench.text("stock.py")).match(/^ {4}return .*$/gm), ["    return sum(stock.values())", "    return [name for name in stock]", "    return f\"{len(stock)} pieces\""]);
   await actor.say("Go on.");
@@ -92,7 +95,7 @@ async function review(actor) {
 /** In the thread beside the line; the change stays. */
 async function comment(actor, text) {
   const thread = actor.page.locator(".review-widget").last();
-  await thread.locator(".monaco-editor").click();
+  await actor.workbench.clickFor(thread.locator(".monaco-editor"), ".review-widget");
   await actor.page.keyboard.type(text);
   await actor.step("a comment on a change");
   await thread.getByRole("button", { name: "Keep and Tell" }).click();
@@ -111,10 +114,11 @@ async function terminal(actor) {
   await show.click();
   await actor.until(async () => /tick \d+ of the belt/.test(await workbench.terminalText()), "the command's output as it comes");
   await actor.step("a command's output in its terminal");
-  await page.locator(".terminal-wrapper.active").click();
+  await workbench.clickIntoTerminal();
   await page.keyboard.press("Control+c");
   await actor.isIdle();
   assert.doesNotMatch(await workbench.terminalText(), /tick 600\b/);
+  await actor.until(async () => (await page.locator(".terminal-wrapper").count()) === 1, "the command's own terminal to be the only one");
   await actor.step("stopped in its terminal");
   await workbench.runCommand("View: Toggle Panel Visibility");
 }
@@ -133,7 +137,7 @@ async function reload(actor) {
   await workbench.reload();
   chat = await actor.chat();
   await chat.getByText("Parts it is.").first().waitFor();
-  assert.equal(await chat.locator("textarea").inputValue(), "half a thought", "the draft");
+  await actor.until(async () => (await chat.locator("textarea").inputValue()) === "half a thought", "the draft");
   await chat.getByText("And then rest.").first().waitFor();
   const removal = await actor.asked("rm -rf old");
   await actor.step("reloaded: transcript, draft, queue and question are there");

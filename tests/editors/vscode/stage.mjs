@@ -3,7 +3,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";
-import { openWorkbench, startServer, until } from "./driver.mjs";
+import { actUntil, openWorkbench, startServer, until } from "./driver.mjs";
 
 const stage = JSON.parse(process.env.AGENT_LS_STAGE);
 const started = performance.now();
@@ -66,6 +66,12 @@ class Actor {
     return this.workbench.webview(EXTENSION, { select: "textarea" });
   }
 
+  /** A session of its own, which is shown when this returns. */
+  async newSession() {
+    await this.workbench.runCommand("agent-ls: New Session");
+    await (await this.chat()).getByRole("heading", { name: "New session" }).waitFor();
+  }
+
   /** Types a message, and sends it by that key. */
   async say(text, key = "Enter") {
     const chat = await this.chat();
@@ -86,9 +92,26 @@ class Actor {
     return lenses.filter({ has: this.page.locator("a", { hasText: line }) }).locator("a", { hasText: button }).first();
   }
 
+  /** Clicks one of them until its line is gone: a click may come just as all lines are drawn anew. */
+  async decide(line, button) {
+    const lens = this.lens(line, button);
+    await lens.waitFor();
+    await actUntil(() => lens.click({ timeout: 3_000 }), async () => (await lens.count()) === 0, `${button} to decide ${line}`);
+  }
+
   /** No change waits in the files that are seen. Its buttons go a moment after it: a click on one of them is for nothing. */
   async isDecided() {
     await until(async () => (await this.page.locator(".codelens-decoration", { hasText: /agent \d/ }).count()) === 0, "the buttons of decided changes to go");
+  }
+
+  /** The folder of the window, by the page that is made for it. */
+  async trust() {
+    const { workbench, page } = this;
+    await workbench.runCommand("Workspaces: Manage Workspace Trust");
+    const button = page.locator(".workspace-trust-editor").getByRole("button", { name: "Trust", exact: true });
+    await button.waitFor();
+    const isTrusted = () => workbench.eval((vscode) => vscode.workspace.isTrusted);
+    await actUntil(() => button.click({ timeout: 3_000 }), isTrusted, "the folder to be trusted");
   }
 
   async isIdle() {

@@ -11,8 +11,7 @@ await play(async (actor) => {
   await chat.getByText("This folder is not trusted").first().waitFor();
   await step("not trusted, not started");
 
-  await workbench.runCommand("Workspaces: Manage Workspace Trust");
-  await page.locator(".workspace-trust-editor").getByRole("button", { name: "Trust", exact: true }).click();
+  await actor.trust();
   await chat.getByText("This folder is not trusted").waitFor({ state: "hidden" });
   await step("trusted");
   await workbench.runCommand("View: Close All Editors");
@@ -32,7 +31,7 @@ await play(async (actor) => {
   await actor.asked("Make this change?");
   await step("asks before the first edit");
 
-  await page.locator(".editor-group-container.active .monaco-editor .view-lines").first().click();
+  await workbench.clickIntoEditor();
   await page.keyboard.press("Control+Home");
   await page.keyboard.type("# mine\n");
   await (await actor.asked("Make this change?")).getByRole("button", { name: "Allow for Session" }).click();
@@ -64,10 +63,10 @@ await play(async (actor) => {
   await step("output in a terminal");
   await workbench.runCommand("View: Toggle Panel Visibility");
 
-  await actor.lens("agent 1/2", "Undo").click();
+  await actor.decide("agent 1/2", "Undo");
   await actor.lens("agent 1/1", "Keep").waitFor();
   await step("one undone");
-  await actor.lens("agent 1/1", "Keep").click();
+  await actor.decide("agent 1/1", "Keep");
   await until(async () => (await page.locator(".codelens-decoration a", { hasText: "Keep" }).count()) === 0, "no change to be left");
   const text = await workbench.text("cart.py");
   assert.match(text, /^# mine\n/);

@@ -156,6 +156,54 @@ async def test_an_awkward_program_in_a_terminal_gives_its_output_and_its_code(
     assert "".join(pieces) == result.output
 
 
+REDRAWS = """
+import os, select, sys, threading, time, tty
+tty.setcbreak(0)
+ours, theirs = os.pipe()
+def feed():
+    for _ in range(8):
+        time.sleep(0.4)
+        os.write(theirs, b".")
+if FED:
+    threading.Thread(target=feed).start()
+for n in range(8):
+    print(end=f"\\r{n}% of all", flush=True)
+    select.select([0, ours], [], [], None if FED else 0.4)
+    FED and os.read(ours, 1)
+print(end="\\rquit? ", flush=True)
+select.select([0], [], [])
+print(sys.stdin.read(1))
+"""
+
+
+@pytest.mark.parametrize("fed", [True, False], ids=["by another", "by its clock"])
+async def test_a_program_that_redraws_by_itself_does_not_wait_until_it_asks(
+    fed: bool, env: LocalEnvironment, host: FakeTerminalHost, tmp_path: Path
+) -> None:
+    (tmp_path / "redraws.py").write_text(f"FED = {fed}\n{REDRAWS}")
+    watch = Watch()
+
+    async def answer() -> None:
+        await host_has_terminal(host)
+        await host.terminals[0].until("quit? ")
+        await watch.until_waits()
+        host.terminals[0].type("q")
+
+    with anyio.fail_after(LIMIT_SECONDS):
+        async with anyio.create_task_group() as group:
+            group.start_soon(answer)
+            result = await env.exec_command(f"{PYTHON} redraws.py", options(watch))
+
+    assert result.output.endswith("quit? q\n") and result.exit_code == 0
+    # Each of the eight would be one, and the question is one; a slow machine may be late with some.
+    assert watch.told.count(True) <= 6
+
+
+async def host_has_terminal(host: FakeTerminalHost) -> None:
+    while not host.terminals:
+        await anyio.lowlevel.checkpoint()
+
+
 async def test_a_key_that_interrupts_reaches_the_command_and_not_the_relay(
     env: LocalEnvironment, host: FakeTerminalHost
 ) -> None:

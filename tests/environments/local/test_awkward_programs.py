@@ -77,7 +77,7 @@ PROGRAMS = [
     Program("input that is read to its end", "cat; echo end", prints("end\n")),
     Program("slow drip", "for n in 1 2 3 4; do printf $n; sleep 0.05; done", prints("1234")),
     Program("end by a signal", "kill -SEGV $$", prints(""), -11),
-    Program("killed in a pipe", "sh -c 'kill -KILL $$'; echo $?", lambda r: r.output.endswith("137\n")),
+    Program("killed in a pipe", "sh -c 'kill -KILL $$'; echo $?", lambda r: "137" in r.output.split("\n")),
     Program("one huge line", "head -c 3000000 /dev/zero | tr '\\0' x", lambda r: r.output == "x" * 3_000_000),
     Program("dump of the environment", "env", lambda r: "HOME=" in r.output and "secret" not in r.output),
     Program("cwd removed", "mkdir d && cd d && rmdir ../d && echo still here", prints("still here\n")),

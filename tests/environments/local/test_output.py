@@ -54,3 +54,17 @@ def test_background_output_read_by_offset_is_a_slice_of_all(pieces: list[str], o
     start = max(len(whole) - 30, 0)
     gone = dropped_line(start - offset) if offset < start else ""
     assert output.read(offset) == (gone + whole[max(offset, start) :], len(whole))
+
+
+@given(st.lists(st.text(alphabet="ab", min_size=1, max_size=9)), st.integers(0, 40), st.integers(0, 60))
+def test_background_output_that_is_shrunk_keeps_its_end_and_its_offsets(
+    pieces: list[str], kept: int, offset: int
+) -> None:
+    output = BackgroundOutput(kept_chars=30)
+    for piece in pieces:
+        output.add(piece)
+    output.shrink(kept)
+    whole = "".join(pieces)
+    start = max(len(whole) - min(kept, 30), 0)
+    gone = dropped_line(start - offset) if offset < start else ""
+    assert output.read(offset) == (gone + whole[max(offset, start) :], len(whole))

@@ -8,7 +8,15 @@ import shutil
 import anyio
 import pytest
 
-from agent_ls.environments.local.process_tree import Root, Row, end, members, process_table, rows_of_ps
+from agent_ls.environments.local.process_tree import (
+    Root,
+    Row,
+    end,
+    members,
+    parents_first,
+    process_table,
+    rows_of_ps,
+)
 
 pytestmark = pytest.mark.req("T5")
 
@@ -41,3 +49,15 @@ async def test_a_root_without_processes_ends_at_once_and_none_is_touched() -> No
 
 def test_ending_never_ends_ourselves() -> None:
     assert os.getpid() not in {row.pid for row in members(Root(frozenset({os.getsid(0)}), "none"))}
+
+
+@pytest.mark.req("L16")
+def test_a_shell_is_told_before_its_children_or_it_would_go_on_with_its_next_command() -> None:
+    def row(pid: int, started: str, parent: int) -> Row:
+        return Row(pid, started, parent, 7, 7, is_zombie=False)
+
+    leader, early, late, wrapped = row(7, "50", 1), row(90, "60", 7), row(80, "70", 90), row(3, "1000", 80)
+    root = Root(frozenset({7}), "mark")
+    assert parents_first({wrapped, late, early, leader}, root) == [leader, early, late, wrapped]
+    unknown = Root(frozenset(), "mark")
+    assert parents_first({early, leader, late}, unknown) == [leader, early, late]

@@ -15,7 +15,7 @@ import anyio.lowlevel
 import pytest
 
 from agent_ls.environments.base import CommandOptions, ExecResult, Stream
-from agent_ls.environments.errors import InputRefusedError
+from agent_ls.environments.errors import InputRefusedError, NotAFolderError, ProcessLimitError
 from agent_ls.environments.local import EnvPolicy, LocalEnvironment
 from agent_ls.environments.local.processes import TERMINATE_GRACE_MS
 from agent_ls.testing.places import printed
@@ -193,6 +193,47 @@ async def test_a_background_process_outlives_other_commands_until_cleanup(env: L
     await env.cleanup()
     assert processes_with(token) == {}
     assert [info.exit_code for info in await env.list_processes()] == [-signal.SIGTERM]
+
+
+@pytest.mark.req("T5")
+async def test_no_more_background_processes_run_at_once_than_may_and_one_that_ends_makes_room(
+    tmp_path: Path,
+) -> None:
+    env = LocalEnvironment(str(tmp_path), terminate_grace_ms=SHORT_GRACE_MS, max_background=2)
+    await env.initialize()
+    token, refused = new_token(), []
+
+    async def start(command: str) -> None:
+        try:
+            await env.start_process(command, CommandOptions(env_vars={"TOKEN": token}))
+        except ProcessLimitError as error:
+            refused.append(str(error))
+
+    try:
+        await start("exec sleep 1000")
+        async with anyio.create_task_group() as tasks:  # two for the one place that is left
+            tasks.start_soon(start, "exec sleep 1001")
+            tasks.start_soon(start, "exec sleep 1002")
+        assert len(processes_with(token)) == 2
+        (words,) = refused
+        assert words.startswith("2 background processes run") and "End one" in words
+        assert "p1: exec sleep 1000" in words
+        await start("exec sleep 1003")
+        assert "p2: exec sleep 100" in refused[-1] and len(refused) == 2
+        await env.kill_process("p1")
+        await start("exec sleep 1004")
+        assert len(refused) == 2
+        running = [info.id for info in await env.list_processes() if info.exit_code is None]
+        assert running == ["p2", "p3"]
+        await env.kill_process("p2")
+        with pytest.raises(NotAFolderError):  # a start that fails leaves its place
+            (tmp_path / "file").touch()
+            await env.start_process("true", CommandOptions(working_dir="file"))
+        await start("exec sleep 1005")
+        assert len(refused) == 2
+    finally:
+        await env.cleanup()
+    assert processes_with(token) == {}
 
 
 @pytest.mark.req("T5")
@@ -381,3 +422,19 @@ async def test_a_command_dies_with_a_server_that_is_killed() -> None:
         await eventually(lambda: any(line.startswith("sleep") for line in processes_with(token).values()))
         host.kill()
     await eventually(lambda: processes_with(token) == {})
+
+
+@pytest.mark.req("T5", "X2")
+async def test_git_that_wants_an_editor_where_nobody_can_type_says_so_at_once(
+    env: LocalEnvironment, tmp_path: Path
+) -> None:
+    commit = "git -c user.name=a -c user.email=b@c -c core.editor='sleep 600 #' commit --allow-empty"
+    with anyio.fail_after(LIMIT_SECONDS):
+        refused = await env.exec_command(f"git init -q . && {commit}", CommandOptions(60_000))
+        written = await env.exec_command(
+            f"{commit} -q && git log --format=%s",
+            CommandOptions(60_000, env_vars={"GIT_EDITOR": "echo its own >"}),
+        )
+
+    assert refused.exit_code == 1 and "Nobody can type into an editor here" in refused.stderr
+    assert (written.exit_code, written.stdout) == (0, "its own\n")

@@ -96,11 +96,35 @@ async def test_a_command_that_cannot_be_started_says_why_and_leaves_the_terminal
 ) -> None:
     with pytest.raises(PathNotFoundError):
         await env.exec_command("echo", call(folder=str(tmp_path / "none")))
-    with pytest.raises(ProcessStartError, match="Argument list too long"):
+    with pytest.raises(ProcessStartError, match="Argument list too long: put what is long into a file"):
         await env.exec_command("x" * 3_000_000, call())
 
     assert (await env.exec_command("echo on", call())).output == "on\n"
     assert len(host.terminals) == 1
+
+
+async def test_words_that_no_program_can_be_given_are_refused_and_leave_the_terminal_to_others(
+    env: LocalEnvironment, host: FakeTerminalHost
+) -> None:
+    with pytest.raises(ProcessStartError, match="surrogates not allowed"):
+        await env.exec_command("echo \ud83d", call())
+
+    assert (await env.exec_command("echo on", call())).output == "on\n"
+    assert len(host.terminals) == 1
+
+
+async def test_a_folder_that_takes_no_socket_is_not_the_last_one_that_is_tried(
+    tmp_path: Path, host: FakeTerminalHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = tmp_path / ("x" * 120)  # the path of a socket has 108 bytes at most
+    long.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(long))
+    local = LocalEnvironment(str(tmp_path), terminals=host)
+
+    assert (await local.exec_command("test -t 1 && echo terminal", call())).output == "terminal\n"
+    assert not list(long.iterdir())
+    await local.cleanup()
+    host.end()
 
 
 @pytest.mark.req("L16")
@@ -143,7 +167,7 @@ async def test_a_relay_that_is_killed_takes_its_command_along_and_the_call_has_a
             group.start_soon(kill)
             result = await env.exec_command(f"trap '' TERM; echo begun; : {token}; sleep 600", call())
 
-    assert (result.output, result.exit_code) == ("begun\n", -9) and "closed its terminal" in result.note
+    assert (result.output, result.exit_code) == ("begun\n", -9) and "terminal is gone" in result.note
     assert not processes_with(token)
 
 
@@ -194,6 +218,46 @@ async def test_the_server_can_type_and_its_words_wait_for_nobody(
     assert watch.told == [True, False]
     assert watch.terminal
     await watch.terminal.write("to nobody")
+
+
+async def test_a_command_whose_question_nobody_answers_is_ended_and_the_model_told_why(
+    tmp_path: Path, host: FakeTerminalHost
+) -> None:
+    local = LocalEnvironment(
+        str(tmp_path), terminate_grace_ms=SHORT_GRACE_MS, terminals=host, input_patience_ms=1
+    )
+    with anyio.fail_after(LIMIT_SECONDS):
+        result = await local.exec_command("read -rp 'Go on? ' word", call())
+
+    assert result.timed_out and result.output == "Go on? "
+    assert "waited for its user to type" in result.note and "asks nothing" in result.note
+    await local.cleanup()
+    host.end()
+
+
+async def test_the_last_words_of_a_command_are_read_also_when_its_terminal_takes_none(
+    tmp_path: Path,
+) -> None:
+    host = FakeTerminalHost(is_read=False)
+    local = LocalEnvironment(str(tmp_path), terminals=host)
+    with anyio.fail_after(LIMIT_SECONDS):
+        result = await local.exec_command("head -c 280000 /dev/zero | tr '\\0' x; echo end", call())
+
+    assert (len(result.output), result.output[-5:], result.note) == (280_004, "xend\n", "")
+    await local.cleanup()
+    assert host.terminals[0].process.wait(LIMIT_SECONDS) == 0, "nor does the relay wait for it"
+    host.end()
+
+
+async def test_what_a_program_leaves_a_terminal_in_is_taken_back_before_the_next(
+    env: LocalEnvironment, host: FakeTerminalHost
+) -> None:
+    await env.exec_command("printf '\\033[?1047h\\033(0\\016\\033[1;5r'", call())
+    await host.terminals[0].until("[exit 0")
+    after = host.terminals[0].screen.partition("\x1b[1;5r")[2]
+
+    for taken_back in ("\x1b[?1049l", "\x0f\x1b(B", "\x1b7\x1b[r\x1b8"):
+        assert taken_back in after
 
 
 async def test_a_command_that_is_busy_or_sleeps_does_not_wait_for_anyone(env: LocalEnvironment) -> None:
@@ -317,3 +381,36 @@ async def test_what_is_written_to_a_background_process_is_typed_into_its_termina
         assert (await env.wait_process(process.id)).exit_code == 7
 
     assert (await env.read_process(process.id))[0] == "one\n[one]\ntwo\ntwo\n"
+
+
+@pytest.mark.req("L16", "T5")
+async def test_of_a_background_process_it_is_known_that_it_waits_for_input(env: LocalEnvironment) -> None:
+    watch = Watch()
+    process = await env.start_process("read -rp 'name: ' name; exec sleep 600", call(watch=watch))
+    with anyio.fail_after(LIMIT_SECONDS):
+        await watch.until_waits()
+    (found,) = await env.list_processes()
+    assert found.is_waiting
+    assert not (await env.kill_process(process.id)).is_waiting
+
+
+async def test_the_end_of_input_within_a_line_is_one(env: LocalEnvironment, tmp_path: Path) -> None:
+    process = await env.start_process("cat > got; exit 7", call())
+    await env.write_process(process.id, "one\ntw")
+    await env.write_process(process.id, "o", close=True)
+    with anyio.fail_after(LIMIT_SECONDS):
+        assert (await env.wait_process(process.id)).exit_code == 7
+
+    assert (tmp_path / "got").read_text() == "one\ntwo"
+
+
+async def test_a_line_longer_than_a_terminal_takes_arrives_whole(
+    env: LocalEnvironment, tmp_path: Path
+) -> None:
+    text = "z" * 20_000 + "\n" + "y" * 4_000 + "\n" + "ü" * 5_000 + "\nend\n"
+    process = await env.start_process("stty -echo; cat > got; exit 7", call())
+    await env.write_process(process.id, text, close=True)
+    with anyio.fail_after(LIMIT_SECONDS):
+        assert (await env.wait_process(process.id)).exit_code == 7
+
+    assert (tmp_path / "got").read_text() == text

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from agent_ls.llm.messages import Message, Role, ToolCallPart, ToolResultPart, tool_results, user
-from agent_ls.llm.providers.walkthrough.moves import Move, next_move, script
+from agent_ls.llm.providers.walkthrough.moves import Move, next_move, python_name, script
 
 TOOLS = frozenset(("read_file", "edit_file", "shell", "glob"))
 TASK = user("fix the discount")
@@ -34,6 +34,22 @@ def answered(messages: list[Message], *results: tuple[str, bool]) -> tuple[Move,
 
 def names(move: Move) -> list[str]:
     return [call.name for call in move.calls]
+
+
+@pytest.mark.req("H14")
+@pytest.mark.parametrize(
+    ("platform", "ours", "name"),
+    [
+        ("linux", "/usr/bin/python3.11", "python3"),
+        ("darwin", "/opt/python", "python3"),
+        ("win32", r"C:\Python311\python.exe", r"C:\Python311\python.exe"),
+        ("win32", r"C:\Program Files\agent-ls\python.exe", r'"C:\Program Files\agent-ls\python.exe"'),
+    ],
+)
+def test_the_command_of_the_walkthrough_calls_a_python_that_is_there(
+    platform: str, ours: str, name: str
+) -> None:
+    assert python_name(platform, ours) == name
 
 
 OK = ("done", False)

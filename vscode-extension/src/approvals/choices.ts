@@ -1,5 +1,5 @@
 // The answers that an approval allows, in the words and the order in which they are offered. Pure.
-import type { ApprovalRequest, RuleOffer } from "../protocol";
+import type { ApprovalRequest, RuleOffer } from "../protocol_approvals";
 import type { ApproveAnswer } from "../requests";
 
 /** What is done with a choice: sent as it is, or after the user has written something. */
@@ -16,7 +16,7 @@ function byRule(rule: RuleOffer): Choice {
 }
 
 /** What it would allow besides, and what would be asked about all the same: a sentence each. */
-export function examples({ allows = [], stillAsked = [] }: Pick<RuleOffer, "allows" | "stillAsked">): string[] {
+export function examples({ allows, stillAsked }: Pick<RuleOffer, "allows" | "stillAsked">): string[] {
   return [
     ...(allows.length > 0 ? [`Also allows: ${allows.join(" · ")}`] : []),
     ...(stillAsked.length > 0 ? [`Still asked: ${stillAsked.join(" · ")}`] : []),
@@ -24,7 +24,7 @@ export function examples({ allows = [], stillAsked = [] }: Pick<RuleOffer, "allo
 }
 
 const HOLDS: Record<RuleOffer["scope"], string> = {
-  once: "this one", turn: "the rest of this turn", session: "this session", project: "this folder, also in later sessions", user: "all folders, also in later sessions",
+  turn: "the rest of this turn", session: "this session", project: "this folder, also in later sessions", user: "all folders, also in later sessions",
 };
 
 const TRUST: Choice[] = [

@@ -10,6 +10,7 @@ import type { Catalog } from "./catalog";
 import { compact, rollBack } from "../sessions/rollback";
 import { openFile, openLink } from "./links";
 import type { Offers } from "./offers";
+import { otherWords } from "./queue_changes";
 import { type ClientCommandName, isMode, parseSlash } from "./slash";
 
 export type Message = Exclude<FromView, { type: "ready" | "earlier" | "later" | "end" | "drawn" | "draft" }>;
@@ -58,7 +59,7 @@ export class Inbox {
         await sessions.unsteer(message.steerId);
         break;
       case "editQueued":
-        await this.editQueued(message.queuedId, message.text);
+        await this.queue(otherWords(message.queuedId, message.text));
         break;
       case "moveQueued":
         await this.queue({ move: { queuedId: message.queuedId, ...(message.before !== null && { before: message.before }) } });
@@ -157,13 +158,6 @@ export class Inbox {
 
   private async queue(change: QueueChange): Promise<void> {
     await this.sessions.ofCurrent("agent/queue", (keys) => ({ ...keys, ...change }));
-  }
-
-  private async editQueued(queuedId: string, text: string): Promise<void> {
-    const item = this.sessions.snapshot.queue.find((each) => each.queuedId === queuedId);
-    // What is attached stays attached.
-    const attached = (item?.input ?? []).filter((part) => part.type !== "text");
-    await this.queue({ edit: { queuedId, input: [...attached, { type: "text", text }] } });
   }
 
   private async allow({ requestId, ruleId, command }: Allow): Promise<void> {

@@ -5,10 +5,11 @@ import type { Ctx } from "../ctx";
 import { inBackground } from "../logger";
 import type { Draft } from "../protocol_chat";
 import type { Change } from "../seams";
-import type { Attachment, DraftView, FromView, ToView } from "../webview/messages";
+import type { Attachment, DraftView, Posted, ToView } from "../webview/messages";
 import { Drafts } from "./drafts";
 import { Feed } from "./feed";
 import type { Inbox, Message } from "./inbox";
+import { isLate } from "./late";
 import { page } from "./page";
 
 export const VIEW_ID = "agentLs.chat";
@@ -29,9 +30,8 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   private isDrawing = false;
   private timer: NodeJS.Timeout | undefined;
   private waiting: ToView[] = [];
-  private shownId: string | undefined;
   private readonly feed = new Feed({ relative });
-  private readonly drafts = new Drafts((draft) => { this.keepDraft(draft); });
+  private readonly drafts = new Drafts((draft, of) => { this.keepDraft(draft, of === "" ? undefined : of); });
   private readonly subscriptions: { dispose(): void }[];
   /** Called when the view is shown for the first time. */
   onFirstShow: () => void = () => undefined;
@@ -63,7 +63,7 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     this.isReady = false;
     const folder = vscode.Uri.joinPath(this.ctx.extension.extensionUri, "out", "webview");
     view.webview.options = { enableScripts: true, localResourceRoots: [folder] };
-    view.webview.onDidReceiveMessage((message: FromView) => { this.receive(message); });
+    view.webview.onDidReceiveMessage((message: Posted) => { this.receive(message); });
     view.onDidChangeVisibility(() => {
       if (!view.visible) this.isReady = false; // its page is gone until it is shown again
       this.onVisibility();
@@ -97,6 +97,11 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     this.later({ type: "attach", attachment });
   }
 
+  /** A session is being made, to be shown here. */
+  expect(): void {
+    if (this.isReady) this.post({ type: "making" });
+  }
+
   /** Keeps at once what is written but not sent. */
   flush(): void {
     this.drafts.flush();
@@ -124,13 +129,21 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     }, FRAME_MS);
   }
 
-  private receive(message: FromView): void {
+  private receive(message: Posted): void {
     if (message.type === "ready") this.ready();
     else if (message.type === "drawn") this.drawn();
     else if (message.type === "draft") this.drafts.take(message);
+    else if (isLate(message, this.ctx.sessions.currentId)) this.late(message);
     else if (message.type === "later") this.post(this.feed.later(this.ctx.sessions.snapshot, message.after));
     else if (message.type === "end") this.reset();
     else inBackground(this.ctx.log, message.type === "earlier" ? this.earlier(message.before) : this.handOn(message));
+  }
+
+  /** Done in a session that is not shown any more: only what was written must not be lost. */
+  private late(message: Posted): void {
+    if (message.type !== "submit") return;
+    this.post({ type: "unsent", text: message.text, attachments: message.attachments });
+    this.ctx.sessions.say("warn", "The message was not sent: it was written in another session.", "It is in the prompt. Send it again to say it here.");
   }
 
   private ready(): void {
@@ -146,10 +159,9 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
 
   private reset(): void {
     const { snapshot, currentId } = this.ctx.sessions;
-    this.flush();
-    this.shownId = currentId;
+    this.flush(); // into what is shown now
     const message = this.feed.reset(snapshot);
-    if (message.type === "reset") this.drafts.replace(message.draft ?? { text: "", attachments: [] });
+    if (message.type === "reset") this.drafts.replace(message.draft ?? { text: "", attachments: [] }, currentId ?? "");
     this.draw(message);
   }
 
@@ -164,10 +176,10 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     if (answer) this.post(answer);
   }
 
-  private keepDraft({ text, attachments }: DraftView): void {
+  private keepDraft({ text, attachments }: DraftView, id: string | undefined): void {
     const draft: Draft = { text, attachments: attachments.map(({ part }) => part) };
-    this.ctx.sessions.keepDraft(draft, this.shownId);
-    if (this.shownId !== undefined) return;
+    this.ctx.sessions.keepDraft(draft, id);
+    if (id !== undefined) return;
     const kept = text === "" && attachments.length === 0 ? undefined : draft;
     inBackground(this.ctx.log, this.ctx.extension.workspaceState.update(DRAFT_KEY, kept));
   }

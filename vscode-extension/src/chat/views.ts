@@ -6,7 +6,6 @@ import type { HunkState } from "../protocol";
 import { isOpen } from "../review/model";
 import { activity } from "../snapshot";
 import type { ApprovalView, EndView, FileView, ItemView, RevertedView, SessionView, TextView, ToolView } from "../webview/messages";
-import { attachmentsOf } from "./labels";
 
 const RUNNING_TAIL_CHARS = 2_000; // the last lines of a running command
 const HALF_OUTPUT_CHARS = 8_000; // of a done one, at each end
@@ -164,9 +163,9 @@ export function sessionView(s: Snapshot): SessionView {
     isWalkthrough: session.isWalkthrough ?? false,
     readOnly: session.access === "readOnly",
     owner: session.access === "readOnly" ? ownerWords(session.owner) : "",
-    queue: s.queue.map(({ queuedId, text: words, input = [] }) => ({ queuedId, text: words, attached: attachmentsOf(input).map(({ label }) => label) })),
+    queue: s.queue.map(({ queuedId, text: words, images }) => ({ queuedId, text: words, images })),
     usage: s.usage ?? null,
     plan: s.plan ?? null,
-    hunks: { files: new Set(open.map((hunk) => hunk.uri)).size, count: open.length },
+    hunks: { files: new Set(open.map((hunk) => hunk.uri)).size, count: open.length, proposed: open.filter(({ state }) => state === "proposed").length },
   };
 }

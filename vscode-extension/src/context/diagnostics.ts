@@ -27,7 +27,7 @@ export function itemOf(diagnostic: vscode.Diagnostic): DiagnosticItem {
   const code = codeOf(diagnostic);
   return {
     startLine: range.start.line, startCharacter: range.start.character, endLine: range.end.line, endCharacter: range.end.character,
-    severity: SEVERITY[severity], message: message.slice(0, MAX_CHARS),
+    severity: SEVERITY[severity] ?? 1, message: message.slice(0, MAX_CHARS),
     ...(source !== undefined && { source }), ...(code !== undefined && { code }),
   };
 }

@@ -1,27 +1,29 @@
 // Asks the language servers of this window for what the model wants to know of the code. Nothing is changed here: of a
 // rename only the edit is told, which the server of ours makes like any other of its own.
 import * as vscode from "vscode";
-import type { CodeQuery } from "../protocol_language";
+import type { Answerers, ClientRequests, CodeLocations, CodeSymbols, RenameEdits } from "../protocol_asked";
 import { type Found, type FoundSymbols, locations, renameEdits, symbols } from "./language_model";
+
+type Asked<W extends keyof ClientRequests> = ClientRequests[W]["params"];
 
 /** Opened, for servers answer for open documents only; the editor closes it again where nobody looks at it. */
 async function documentOf(uri: string): Promise<vscode.TextDocument> {
   return vscode.workspace.openTextDocument(vscode.Uri.parse(uri, true));
 }
 
-async function at({ uri, line, character }: CodeQuery["definition"]): Promise<readonly [vscode.Uri, vscode.Position]> {
+async function at({ uri, line, character }: Asked<"definition">): Promise<readonly [vscode.Uri, vscode.Position]> {
   return [(await documentOf(uri)).uri, new vscode.Position(line, character)];
 }
 
-async function definition(query: CodeQuery["definition"]): Promise<object> {
+async function definition(query: Asked<"definition">): Promise<CodeLocations> {
   return locations(await vscode.commands.executeCommand<Found>("vscode.executeDefinitionProvider", ...await at(query)));
 }
 
-async function references(query: CodeQuery["references"]): Promise<object> {
+async function references(query: Asked<"references">): Promise<CodeLocations> {
   return locations(await vscode.commands.executeCommand<Found>("vscode.executeReferenceProvider", ...await at(query)));
 }
 
-async function outline(query: CodeQuery["symbols"]): Promise<object> {
+async function outline(query: Asked<"symbols">): Promise<CodeSymbols> {
   if (query.uri === undefined) {
     return symbols(await vscode.commands.executeCommand<FoundSymbols>("vscode.executeWorkspaceSymbolProvider", query.query ?? ""));
   }
@@ -33,7 +35,7 @@ function versions(): Map<string, number> {
   return new Map(vscode.workspace.textDocuments.map(({ uri, version }) => [uri.toString(), version]));
 }
 
-async function rename(query: CodeQuery["rename"]): Promise<object> {
+async function rename(query: Asked<"rename">): Promise<RenameEdits> {
   const place = await at(query);
   const before = versions();
   const edit = await vscode.commands.executeCommand<vscode.WorkspaceEdit | undefined>(
@@ -44,4 +46,4 @@ async function rename(query: CodeQuery["rename"]): Promise<object> {
   return renameEdits(edit, (uri) => before.get(uri) ?? now.get(uri));
 }
 
-export const languageAnswerers = { definition, references, symbols: outline, rename };
+export const languageAnswerers = { definition, references, symbols: outline, rename } satisfies Partial<Answerers>;

@@ -1,7 +1,7 @@
 // What language servers answer, as the server of ours is told it: flat lists of uris, lines and characters, bounded.
 // Pure: the shapes of the editor's own values stand here, so that it can be tried without one.
 import type { TextRange } from "../protocol";
-import type { CodeLocation, CodeSymbol, DocumentEdits, RenameEdits } from "../protocol_language";
+import type { CodeLocations, CodeSymbol, CodeSymbols, DocumentEdits, RenameEdits } from "../protocol_asked";
 
 export const MAX_PLACES = 5_000; // as many as the server takes
 const MAX_DOCUMENTS = 1_000;
@@ -59,7 +59,7 @@ function rangeOf({ start, end }: Span): TextRange {
   return { startLine: start.line, startCharacter: start.character, endLine: end.line, endCharacter: end.character };
 }
 
-export function locations(found: Found): { locations: readonly CodeLocation[]; truncated: boolean } {
+export function locations(found: Found): CodeLocations {
   const all = (found ?? []).map((one) => "uri" in one
     ? { uri: one.uri.toString(), ...rangeOf(one.range) }
     : { uri: one.targetUri.toString(), ...rangeOf(one.targetSelectionRange ?? one.targetRange) });
@@ -84,7 +84,7 @@ function* flat(uri: string, found: readonly (DocumentSymbol | SymbolInformation)
   }
 }
 
-export function symbols(found: FoundSymbols, uri = ""): { symbols: readonly CodeSymbol[]; truncated: boolean } {
+export function symbols(found: FoundSymbols, uri = ""): CodeSymbols {
   const all: CodeSymbol[] = [];
   for (const one of flat(uri, found ?? [])) {
     if (all.length === MAX_PLACES) return { symbols: all, truncated: true };

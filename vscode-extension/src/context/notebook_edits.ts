@@ -1,32 +1,5 @@
 // What the server wants of a notebook, checked against the cells that are there. Pure.
-
-export interface CellText {
-  readonly index: number;
-  readonly was: string;
-  readonly text: string;
-}
-
-export interface NewCell {
-  readonly kind: "code" | "markdown" | "raw";
-  readonly language: string;
-  readonly text: string;
-  /** As the file is to have it. */
-  readonly id?: string;
-}
-
-/** The cells from `start` on that hold `was` give way to `cells`. */
-export interface Splice {
-  readonly start: number;
-  readonly was: readonly string[];
-  readonly cells: readonly NewCell[];
-}
-
-export interface NotebookChange {
-  readonly uri: string;
-  readonly cellCount: number;
-  readonly texts: readonly CellText[];
-  readonly splices: readonly Splice[];
-}
+import type { NotebookChange } from "../protocol_asked";
 
 const withLf = (text: string) => text.replace(/\r\n/g, "\n");
 

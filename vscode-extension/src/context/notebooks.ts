@@ -1,6 +1,7 @@
 // Changes cells of a notebook that is open in this window, as one edit of the user's undo history.
 import * as vscode from "vscode";
-import { type NewCell, type NotebookChange, changedPart, fits } from "./notebook_edits";
+import type { NewCell, NotebookChange } from "../protocol_asked";
+import { changedPart, fits } from "./notebook_edits";
 
 function cellData({ kind, language, text, id }: NewCell): vscode.NotebookCellData {
   const shown = kind === "markdown" ? vscode.NotebookCellKind.Markup : vscode.NotebookCellKind.Code;
@@ -23,8 +24,7 @@ function editOf(notebook: vscode.NotebookDocument, { texts, splices }: NotebookC
 }
 
 /** The answer to `editNotebook`. What becomes of it, the server sees by itself: the notebook is synced. */
-export async function editNotebook(params: unknown): Promise<object> {
-  const change = params as NotebookChange;
+export async function editNotebook(change: NotebookChange): Promise<Record<string, never>> {
   const uri = vscode.Uri.parse(change.uri).toString();
   const notebook = vscode.workspace.notebookDocuments.find((each) => each.uri.toString() === uri);
   if (!notebook) throw new Error("the notebook is not open in this window");

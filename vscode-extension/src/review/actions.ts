@@ -1,6 +1,7 @@
 // What the user does with hunks: verdicts are sent by id, nothing is changed here.
 import * as vscode from "vscode";
 import type { Hunk } from "../items";
+import { ownerWords } from "../owners";
 import type { Verdict } from "../protocol";
 import type { ReviewSelector } from "../requests";
 import type { Sessions } from "../session";
@@ -93,7 +94,12 @@ export class ReviewActions {
 
   /** True when it was sent; what changed comes as events. */
   async judge(hunkIds: readonly string[], verdict: Verdict, more: { readonly comment?: string; readonly lines?: readonly [number, number] } = {}): Promise<boolean> {
-    const edited = verdict === "undo" ? this.store.byIds(hunkIds).filter((hunk) => hunk.state === "edited") : [];
+    const asked = this.store.byIds(hunkIds);
+    if (this.store.areOthers(asked)) {
+      this.tellOwner();
+      return false;
+    }
+    const edited = verdict === "undo" ? asked.filter((hunk) => hunk.state === "edited") : [];
     if (hunkIds.length === 0 || !(await mayUndo(edited))) return false;
     const which: ReviewSelector = { hunkIds };
     return (await this.sessions.review({ ...which, verdict, ...more, ...(edited.length > 0 && { confirm: true }) })) !== undefined;
@@ -126,6 +132,15 @@ export class ReviewActions {
       // The agent deleted it, or has not made it yet: the comparison shows the text that there is.
       await vscode.commands.executeCommand("agentLs.compareHunk", hunk.id);
     }
+  }
+
+  /** No button is drawn for these, but keys and commands come here all the same. */
+  private tellOwner(): void {
+    const takeOver = "Take Over";
+    const words = `Nothing is decided here: this session is owned by ${ownerWords(this.sessions.snapshot.session.owner)}.`;
+    void vscode.window.showWarningMessage(words, takeOver).then((chosen) => {
+      if (chosen === takeOver) void vscode.commands.executeCommand("agentLs.takeOver");
+    });
   }
 
   private atCursor(): Hunk | undefined {

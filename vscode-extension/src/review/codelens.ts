@@ -13,18 +13,21 @@ interface Numbered {
   readonly label: string;
 }
 
-function lenses({ hunk, line, label }: Numbered, lineCount: number, isCompared: boolean): vscode.CodeLens[] {
+function lenses({ hunk, line, label }: Numbered, lineCount: number, isCompared: boolean, isOthers: boolean): vscode.CodeLens[] {
   const at = Math.min(line, Math.max(lineCount - 1, 0));
   const range = new vscode.Range(at, 0, at, 0);
   const lens = (title: string, command: string, tooltip: string) =>
     new vscode.CodeLens(range, { title, command, tooltip, arguments: [hunk.id] });
   const { keep, undo } = verdictWords(hunk);
   const isProposal = hunk.state === "proposed";
-  return [
+  const verdicts = isOthers ? [] : [
     lens(`$(check) ${keep}`, "agentLs.keepHunk", isProposal ? "Make this change" : "Keep this change of the agent"),
     lens(`$(discard) ${undo}`, "agentLs.undoHunk", isProposal ? "Leave it as it is" : "Put back what stood here before"),
     lens("$(comment) Comment", "agentLs.commentHunk", "Tell the agent what to do differently"),
     ...(isProposal ? [lens("$(edit) Edit", "agentLs.editProposal", "Accept it with a text of your own")] : []),
+  ];
+  return [
+    ...verdicts,
     ...(isProposal && !isCompared ? [lens("$(diff) Compare", "agentLs.compareHunk", "Show the file as it would be")] : []),
     lens(label, isProposal ? "agentLs.compareHunk" : "agentLs.showHunk", "Show what stood here before"),
   ];
@@ -48,7 +51,7 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
     if (!showsCodeLens()) return [];
     const isCompared = sideOf(document.uri) !== undefined;
-    return this.numbered(document).flatMap((each) => lenses(each, document.lineCount, isCompared));
+    return this.numbered(document).flatMap((each) => lenses(each, document.lineCount, isCompared, this.store.areOthers([each.hunk])));
   }
 
   dispose(): void {

@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import type { Hunk } from "../items";
 import type { HunkState } from "../protocol";
+import { ofFile } from "./model";
 import type { ReviewStore } from "./store";
 import { verdictWords } from "./words";
 
@@ -53,7 +54,7 @@ function link(title: string, command: string, hunk: Hunk): string {
 }
 
 /** The other text of a hunk: what stood there, or what is proposed for it. */
-function hover(hunk: Hunk, languageId: string): vscode.MarkdownString {
+function hover(hunk: Hunk, languageId: string, isOthers: boolean): vscode.MarkdownString {
   const text = new vscode.MarkdownString();
   text.isTrusted = { enabledCommands: COMMANDS };
   const isProposal = hunk.state === "proposed";
@@ -62,7 +63,8 @@ function hover(hunk: Hunk, languageId: string): vscode.MarkdownString {
   text.appendMarkdown(`**${WORDS[hunk.state] ?? "The agent's change"}.** ${other.length === 0 ? none : isProposal ? "It would be:" : "Before:"}`);
   if (other.length > 0) text.appendCodeblock(other.join("\n"), languageId);
   const { keep, undo } = verdictWords(hunk);
-  const links = [link(keep, "agentLs.keepHunk", hunk), link(undo, "agentLs.undoHunk", hunk), link("Comment", "agentLs.commentHunk", hunk), link("Compare", "agentLs.compareHunk", hunk)];
+  const verdicts = isOthers ? [] : [link(keep, "agentLs.keepHunk", hunk), link(undo, "agentLs.undoHunk", hunk), link("Comment", "agentLs.commentHunk", hunk)];
+  const links = [...verdicts, link("Compare", "agentLs.compareHunk", hunk)];
   return text.appendMarkdown(`\n\n${links.join(" · ")}`);
 }
 
@@ -71,11 +73,11 @@ function lookOf(hunk: Hunk): Look {
   return hunk.state === "proposed" ? "insertion" : "removed";
 }
 
-function option(hunk: Hunk, document: vscode.TextDocument): vscode.DecorationOptions {
+function option(hunk: Hunk, document: vscode.TextDocument, isOthers: boolean): vscode.DecorationOptions {
   const lastLine = document.lineCount - 1;
   const first = Math.min(hunk.first, lastLine);
   const last = Math.min(Math.max(hunk.last - 1, first), lastLine);
-  return { range: document.validateRange(new vscode.Range(first, 0, last, Number.MAX_SAFE_INTEGER)), hoverMessage: hover(hunk, document.languageId) };
+  return { range: document.validateRange(new vscode.Range(first, 0, last, Number.MAX_SAFE_INTEGER)), hoverMessage: hover(hunk, document.languageId, isOthers) };
 }
 
 export class Decorations implements vscode.Disposable {
@@ -84,7 +86,14 @@ export class Decorations implements vscode.Disposable {
 
   constructor(private readonly store: ReviewStore) {
     const all = () => { this.drawAll(); };
-    this.subscriptions = [store.onDidChange(all), vscode.window.onDidChangeVisibleTextEditors(all)];
+    // Another editor has saved what it changed.
+    const reloaded = (document: vscode.TextDocument) => {
+      if (store.areOthers(ofFile(store.hunks, store.uriOf(document) ?? ""))) all();
+    };
+    this.subscriptions = [
+      store.onDidChange(all), vscode.window.onDidChangeVisibleTextEditors(all),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => { reloaded(document); }),
+    ];
     this.drawAll();
   }
 
@@ -99,7 +108,7 @@ export class Decorations implements vscode.Disposable {
 
   private draw(editor: vscode.TextEditor): void {
     const options: Record<Look, vscode.DecorationOptions[]> = { added: [], edited: [], stale: [], removed: [], proposed: [], insertion: [] };
-    for (const hunk of this.store.of(editor.document)) options[lookOf(hunk)].push(option(hunk, editor.document));
+    for (const hunk of this.store.of(editor.document)) options[lookOf(hunk)].push(option(hunk, editor.document, this.store.areOthers([hunk])));
     for (const look of Object.keys(options) as Look[]) editor.setDecorations(this.types[look], options[look]);
   }
 }

@@ -12,21 +12,15 @@ export function isOpen(state: HunkState): boolean {
   return OPEN.has(state);
 }
 
-/** The file: uri of a path, for a server that names only paths. */
-export function uriOfPath(path: string): string {
-  const absolute = path.startsWith("/") ? path : `/${path.replaceAll("\\", "/")}`;
-  return `file://${absolute.split("/").map(encodeURIComponent).join("/")}`;
-}
-
 function withoutEnds(lines: readonly string[]): string[] {
   return lines.map((line) => line.replace(/\r?\n$/, ""));
 }
 
 /** A hunk of an event, in our one shape. */
-export function hunkOf(raw: EventHunk, uri: string): Hunk {
+export function hunkOf(raw: EventHunk): Hunk {
   const { id, sessionId, turnId, callId, what, state } = raw;
   return {
-    id, uri: raw.uri ?? uri, sessionId, turnId, callId, what, state,
+    id, uri: raw.uri, sessionId, turnId, callId, what, state,
     first: raw.start, last: raw.end, oldLines: withoutEnds(raw.baseLines), newLines: withoutEnds(raw.lines),
   };
 }
@@ -53,8 +47,8 @@ export function applyEvent(hunks: Hunks, event: AgentEvent): string[] {
   if (event.kind !== "file_change" && event.kind !== "hunk_state") return [];
   const data = event.data as EventData["file_change"] | EventData["hunk_state"];
   const changed = new Set<string>();
-  for (const raw of data.hunks ?? []) {
-    const hunk = hunkOf(raw, data.uri ?? uriOfPath(data.path));
+  for (const raw of data.hunks) {
+    const hunk = hunkOf(raw);
     setHunk(hunks, hunk);
     changed.add(hunk.uri);
   }

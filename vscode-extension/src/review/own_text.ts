@@ -101,7 +101,7 @@ export class OwnText implements vscode.FileSystemProvider, vscode.CodeLensProvid
   private async send(uri: vscode.Uri, replacement: string): Promise<boolean> {
     const { hunkId } = this.at(uri);
     const answer = await this.sessions.review({ hunkIds: [hunkId], verdict: "keep", replacement });
-    if (!answer || (answer.refused ?? []).length > 0) return false;
+    if (!answer || answer.refused.length > 0) return false;
     const tabs = vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs);
     const own = tabs.filter(({ input }) => input instanceof vscode.TabInputText && input.uri.toString() === uri.toString());
     // Only once the save has ended: a document that is being saved is still unsaved.

@@ -1,10 +1,15 @@
 // The open hunks of this window, kept from what the sessions tell; views of them listen for the files that changed.
 import * as vscode from "vscode";
 import type { Hunk } from "../items";
+import { isReadOnly } from "../owners";
 import type { Change } from "../seams";
 import type { Sessions } from "../session";
 import { type Hunks, all, applyEvent, files, ofFile, replaceSession } from "./model";
 import { fileOfSide } from "./texts";
+
+function isIn({ first, last, newLines }: Hunk, document: vscode.TextDocument): boolean {
+  return last <= document.lineCount && newLines.every((text, i) => document.lineAt(first + i).text === text);
+}
 
 export class ReviewStore implements vscode.Disposable {
   private current: Hunks = new Map();
@@ -12,7 +17,7 @@ export class ReviewStore implements vscode.Disposable {
   private readonly subscription: { dispose(): void };
   readonly onDidChange = this.changed.event;
 
-  constructor(sessions: Sessions) {
+  constructor(private readonly sessions: Sessions) {
     this.subscription = sessions.listen((change) => { this.take(change); });
   }
 
@@ -34,11 +39,19 @@ export class ReviewStore implements vscode.Disposable {
 
   of(document: vscode.TextDocument): Hunk[] {
     const uri = this.uriOf(document);
-    return uri === undefined ? [] : ofFile(this.current, uri);
+    const hunks = uri === undefined ? [] : ofFile(this.current, uri);
+    // What another editor has not saved yet is not in this text, and lines of it would be shown for what they are not.
+    return this.areOthers(hunks) ? hunks.filter((hunk) => isIn(hunk, document)) : hunks;
   }
 
   byIds(ids: readonly string[]): Hunk[] {
     return all(this.current).filter((hunk) => ids.includes(hunk.id));
+  }
+
+  /** Nothing of it is decided here: it is of the session that is shown, and another editor has that. */
+  areOthers(hunks: readonly Hunk[]): boolean {
+    const { snapshot, currentId } = this.sessions;
+    return hunks.length > 0 && isReadOnly(snapshot) && hunks.every(({ sessionId }) => sessionId === currentId);
   }
 
   dispose(): void {
@@ -58,6 +71,8 @@ export class ReviewStore implements vscode.Disposable {
       return before;
     }
     if (change.files && change.sessionId !== undefined) return replaceSession(this.current, change.sessionId, change.files);
+    // Others may be decided here now, though none has changed.
+    if (change.event?.kind === "access" || change.switched === true) return files(this.current);
     return change.event ? applyEvent(this.current, change.event) : [];
   }
 }

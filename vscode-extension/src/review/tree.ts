@@ -51,7 +51,7 @@ export class ChangesTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
   getTreeItem(node: Node): vscode.TreeItem {
     const item = this.itemOf(node);
     item.id = nodeId(node);
-    item.contextValue = contextOf(node);
+    item.contextValue = this.store.areOthers(hunksOf(node)) ? `${node.kind}.others` : contextOf(node);
     return item;
   }
 

@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import type { Ctx } from "../ctx";
 import { type SessionInfo, problemOf } from "../protocol";
+import { ownerWords } from "../owners";
 import { Library } from "./library";
 import { fileName, titleOf } from "./rows";
 import { type SessionNode, SessionsTree } from "./tree";
@@ -75,11 +76,10 @@ export class SessionsFace implements vscode.Disposable {
     try {
       await this.library.takeOver(info.id, false);
     } catch (error) {
-      const problem = problemOf(error);
-      if (problem.kind !== "owner_silent") throw error;
+      if (problemOf(error).kind !== "owner_silent") throw error;
       const force = "Take It by Force";
-      const detail = "What the other editor does with it meanwhile is lost.";
-      if ((await vscode.window.showWarningMessage(problem.message, { modal: true, detail }, force)) !== force) return;
+      const detail = `“${titleOf(info)}” is open in ${ownerWords(info.owner)}. What is done with it there meanwhile is lost.`;
+      if ((await vscode.window.showWarningMessage("The other editor does not answer.", { modal: true, detail }, force)) !== force) return;
       await this.library.takeOver(info.id, true);
     }
     await this.open(info.id);

@@ -1,17 +1,6 @@
 // Terminals of this window in which the server runs its commands: opened when it asks, shown when the user does.
 import * as vscode from "vscode";
-
-interface Opening {
-  readonly terminalId: string;
-  readonly argv: readonly string[];
-  readonly cwd: string;
-  readonly title: string;
-}
-
-interface Running {
-  readonly terminalId: string;
-  readonly callId: string;
-}
+import type { ClientRequests, TerminalOpening } from "../protocol_asked";
 
 /** What a program needs to start at all. The rest of this window's environment, keys included, is not its business. */
 const KEPT = ["PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"];
@@ -19,12 +8,14 @@ const KEPT = ["PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "
 export class HostTerminals implements vscode.Disposable {
   private readonly terminals = new Map<string, vscode.Terminal>();
   private readonly calls = new Map<string, string>();
+  /** The command of that call runs in a terminal of this window from now on. */
+  onRuns: (callId: string) => void = () => undefined;
   private readonly subscription = vscode.window.onDidCloseTerminal((closed) => {
     for (const [id, terminal] of this.terminals) if (terminal === closed) this.terminals.delete(id);
   });
 
   /** The focus, and what is in front, stay as they are. */
-  open({ terminalId, argv, cwd, title }: Opening): object {
+  open({ terminalId, argv, cwd, title }: TerminalOpening): Record<string, never> {
     const [shellPath = "", ...shellArgs] = argv;
     const env = Object.fromEntries(KEPT.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
     const terminal = vscode.window.createTerminal({
@@ -36,8 +27,9 @@ export class HostTerminals implements vscode.Disposable {
     return {};
   }
 
-  runs({ terminalId, callId }: Running): object {
+  runs({ terminalId, callId }: ClientRequests["terminalRuns"]["params"]): Record<string, never> {
     this.calls.set(callId, terminalId);
+    this.onRuns(callId);
     return {};
   }
 

@@ -56,6 +56,7 @@ export class Terminals implements vscode.Disposable {
       sessions.listen((change) => { this.take(change); }),
       vscode.window.onDidCloseTerminal((closed) => { this.closed(closed); }),
     ];
+    hosts.onRuns = (callId) => { this.moved(callId); };
   }
 
   /** Shows the output of a call, beside whatever has the focus. */
@@ -164,6 +165,14 @@ export class Terminals implements vscode.Disposable {
     if (terminal.exitStatus?.reason === vscode.TerminalExitReason.User) shown.view.kill();
     this.shown.delete(callId);
     if (terminal.exitStatus?.reason !== vscode.TerminalExitReason.Shutdown) this.remember();
+  }
+
+  /** A view that was asked for before the command had its terminal gives way to that. */
+  private moved(callId: string): void {
+    const shown = this.shown.get(callId);
+    if (!shown) return;
+    this.hosts.show(callId);
+    shown.terminal.dispose();
   }
 
   private remember(): void {

@@ -2,7 +2,7 @@
 import { examples } from "../approvals/choices";
 import { ActionMenu } from "./action_menu";
 import { diffElement } from "./diff";
-import { h, icon, textButton } from "./dom";
+import { exact, h, icon, textButton } from "./dom";
 import type { ApprovalView, FromView } from "./messages";
 
 type Send = (message: FromView) => void;
@@ -17,16 +17,16 @@ function question(item: ApprovalView): string {
 }
 
 function effect(item: ApprovalView): (HTMLElement | null)[] {
-  if (item.trust !== "") return [h("p", {}, h("code", {}, item.trust))];
-  if (item.command !== "") return [item.where === "" ? null : h("p", { class: "dim" }, item.where)];
+  if (item.trust !== "") return [h("p", {}, h("code", {}, exact(item.trust)))];
+  if (item.command !== "") return [item.where === "" ? null : h("p", { class: "dim" }, exact(item.where))];
   if (item.text !== "") {
-    const text = h("pre", { class: "command", tabindex: 0, "aria-label": "What it is called with" }, item.text);
-    return [text, item.where === "" ? null : h("p", { class: "dim" }, item.where)];
+    const text = h("pre", { class: "command", tabindex: 0, "aria-label": "What it is called with" }, exact(item.text));
+    return [text, item.where === "" ? null : h("p", { class: "dim" }, exact(item.where))];
   }
-  if (item.files.length === 0 && item.paths.length === 0) return [h("p", {}, item.summary)];
+  if (item.files.length === 0 && item.paths.length === 0) return [h("p", {}, exact(item.summary))];
   const files = item.files.map(({ path, action, diff }) =>
-    h("div", {}, h("p", {}, `${action} `, h("code", {}, path)), diff === "" ? null : diffElement(diff, `Change of ${path}`)));
-  return [...files, ...item.paths.map((path) => h("p", {}, h("code", {}, path)))];
+    h("div", {}, h("p", {}, `${action} `, h("code", {}, exact(path))), diff === "" ? null : diffElement(diff, `Change of ${path}`)));
+  return [...files, ...item.paths.map((path) => h("p", {}, h("code", {}, exact(path))))];
 }
 
 function ruleLabel({ label, scope }: Rule): string {
@@ -88,14 +88,19 @@ class Command {
   private draw(): void {
     this.field.value = this.command;
     this.field.rows = Math.min(12, this.command.split("\n").length + 1);
-    this.element.replaceChildren(this.isEdited ? this.field : h("pre", { class: "command", tabindex: 0, "aria-label": "The command" }, this.command));
+    this.element.replaceChildren(this.isEdited ? this.field : h("pre", { class: "command", tabindex: 0, "aria-label": "The command" }, exact(this.command)));
   }
+}
+
+/** The second click of a double click is no answer: the question that it hits may be the next one. */
+function once(answer: () => void): (event: Event) => void {
+  return (event) => { if (!(event instanceof UIEvent) || event.detail < 2) answer(); };
 }
 
 function trustAnswers({ id: requestId }: ApprovalView, send: Send): HTMLElement {
   return h("div", { class: "answers" },
-    textButton("Trust This Folder", () => { send({ type: "allow", requestId, ruleId: null }); }, { class: "primary", "data-action": "once" }),
-    textButton("Do Not Trust It", () => { send({ type: "deny", requestId, reason: "" }); }, { class: "secondary" }));
+    textButton("Trust This Folder", once(() => { send({ type: "allow", requestId, ruleId: null }); }), { class: "primary", "data-action": "once" }),
+    textButton("Do Not Trust It", once(() => { send({ type: "deny", requestId, reason: "" }); }), { class: "secondary" }));
 }
 
 /** Why it is denied, for the model. Not there until it is asked for. */
@@ -120,13 +125,13 @@ function answers(item: ApprovalView, send: Send): readonly [Command | null, HTML
   const rule = sessionRule(item);
   const toldId = `rule-${item.id}`;
   const { row: reasonRow, field: reason } = reasonField(deny);
-  const once = textButton("Allow Once", allow(null), { class: "primary", "data-action": "once" });
-  const session = rule && textButton("Allow for Session", allow(rule.id), { class: "secondary", "data-action": "session", "aria-describedby": toldId });
+  const allowOnce = textButton("Allow Once", once(allow(null)), { class: "primary", "data-action": "once" });
+  const session = rule && textButton("Allow for Session", once(allow(rule.id)), { class: "secondary", "data-action": "session", "aria-describedby": toldId });
   const told = rule && ruleTold(toldId, rule);
   const back = textButton("As It Was", () => { command?.edit(false); more.button.focus(); }, { class: "secondary", hidden: true });
   const command = item.command === "" ? null : new Command(item.command, () => {
     const isEditing = command?.isEditing === true;
-    once.textContent = isEditing ? "Run This Instead" : "Allow Once";
+    allowOnce.textContent = isEditing ? "Run This Instead" : "Allow Once";
     back.hidden = !isEditing;
     // A rule was offered for the command that was asked about, not for another.
     for (const part of [session, told, more.element]) if (part) part.hidden = isEditing;
@@ -136,7 +141,7 @@ function answers(item: ApprovalView, send: Send): readonly [Command | null, HTML
     ...(command ? [{ label: "Run Another Command Instead…", detail: "You change it; the model is told", keepsFocus: true, choose: () => { command.edit(true); } }] : []),
     { label: "Deny with a Reason…", detail: "The model is told why", keepsFocus: true, choose: () => { reasonRow.hidden = false; reason.focus(); } },
   ]);
-  const buttons = h("div", { class: "answers" }, once, session, back, textButton("Deny", () => { deny(reason.value.trim()); }, { class: "secondary" }), more.button);
+  const buttons = h("div", { class: "answers" }, allowOnce, session, back, textButton("Deny", once(() => { deny(reason.value.trim()); }), { class: "secondary" }), more.button);
   return [command, h("div", {}, buttons, more.element, reasonRow, told)];
 }
 

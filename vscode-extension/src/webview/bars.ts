@@ -13,14 +13,18 @@ const DOING: Record<SessionView["activity"], string> = { working: "working", wai
 
 export function header(session: SessionView, toQuestion: () => void, send: Send): HTMLElement | null {
   if (session.id === "") return null;
-  const badges = [session.isWalkthrough ? "walkthrough" : "", session.readOnly ? "read only: owned by another editor" : "", DOING[session.activity]];
+  const proposes = !session.readOnly && session.activity === "working" && session.hunks.proposed > 0;
+  const badges = [session.isWalkthrough ? "walkthrough" : "", proposes ? "" : DOING[session.activity]];
   const asks = session.activity === "waiting" && textButton("asks you", toQuestion, { class: "badge", title: "Show the question" });
+  const waits = proposes && textButton("asks you", command(send, "nextHunk"), { class: "badge", title: "Show the change that it proposes" });
   return h(
     "header",
     { id: "session" },
     h("h1", { title: session.title }, session.title === "" ? "New session" : session.title),
     ...badges.filter((badge) => badge !== "").map((badge) => h("span", { class: "badge" }, badge)),
     asks,
+    waits,
+    session.readOnly && h("span", { class: "badge", title: `Owned by ${session.owner}.` }, "read only"),
     session.readOnly && textButton("Take Over", command(send, "takeOver"), { class: "link", "data-action": "takeOver", title: `It is open in ${session.owner}. Its turn ends there, or waits on here.` }),
   );
 }
@@ -31,9 +35,7 @@ export function reviewBar({ hunks }: SessionView, send: Send): HTMLElement | nul
     "section",
     { id: "review", "aria-label": "Changes to review" },
     icon("diff-multiple"),
-    h("span", {}, plural(hunks.count, "change")),
-    h("span", { class: "files dim" }, ` in ${plural(hunks.files, "file")}`),
-    h("span", { class: "grow" }),
+    h("span", { class: "what" }, h("span", {}, plural(hunks.count, "change")), h("span", { class: "dim" }, ` in ${plural(hunks.files, "file")}`)),
     textButton("Next", command(send, "nextHunk"), { class: "link", "data-action": "next" }),
     textButton("Keep All", command(send, "keepAll"), { class: "link", "data-action": "keep" }),
     textButton("Undo All", command(send, "undoAll"), { class: "link", "data-action": "undo" }),

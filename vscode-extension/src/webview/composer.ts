@@ -16,6 +16,9 @@ interface Host {
 }
 
 const MAX_HEIGHT_PX = 240;
+const PLACEHOLDERS: Readonly<Record<SessionView["activity"], string>> = {
+  working: "Steer it while it works…", waiting: "It waits for your answer above…", idle: "What should change?", closed: "What should change?",
+};
 
 export class Composer {
   readonly element: HTMLElement;
@@ -80,7 +83,7 @@ export class Composer {
 
   show(session: SessionView): void {
     this.isBusy = session.activity === "working" || session.activity === "waiting";
-    this.input.placeholder = session.readOnly ? "Read only: owned by another editor" : this.isBusy ? "Steer it while it works…" : "What should change?";
+    this.input.placeholder = session.readOnly ? "Read only: owned by another editor" : PLACEHOLDERS[session.activity];
     this.input.disabled = this.sendButton.disabled = session.readOnly;
     this.stopButton.hidden = !this.isBusy || session.readOnly;
     this.toolbar.show(session);

@@ -24,13 +24,19 @@ export function iconButton(name: string, label: string, onClick: () => void, ext
   return h("button", { type: "button", class: "icon", title: label, "aria-label": label, onClick, ...extra }, icon(name));
 }
 
-export function textButton(label: string, onClick: () => void, extra: Props = {}): HTMLButtonElement {
+export function textButton(label: string, onClick: (event: Event) => void, extra: Props = {}): HTMLButtonElement {
   return h("button", { type: "button", onClick, ...extra }, label);
 }
 
 /** The element below with that `data-` value; the value may be anything. */
 export function byData(root: Element, name: string, value: string): HTMLElement | undefined {
   return [...root.querySelectorAll<HTMLElement>(`[data-${name}]`)].find((element) => element.dataset[name] === value);
+}
+
+/** For who is to allow it: what would hide or turn other text stands there as a sign, and nothing is left out. */
+export function exact(text: string): string {
+  return text.replace(/[\x00-\x08\x0b-\x1f]/g, (char) => String.fromCharCode(0x2400 + char.charCodeAt(0)))
+    .replace(/[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
 }
 
 export function plural(count: number, noun: string): string {

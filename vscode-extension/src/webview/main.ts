@@ -3,7 +3,8 @@ import { Announcer } from "./announce";
 import { header, planBar, reviewBar, welcome } from "./bars";
 import { Composer } from "./composer";
 import { h } from "./dom";
-import type { DraftView, FromView, SessionView, ToView } from "./messages";
+import type { DraftView, FromView, Posted, SessionView, ToView } from "./messages";
+import { Pressed } from "./pressed";
 import { QueueList } from "./queue";
 import { Transcript } from "./transcript";
 
@@ -15,10 +16,14 @@ interface Kept {
 }
 
 const KEEP_MS = 250;
+const JUST_MS = 2_000; // between a command's keys, which have the focus elsewhere, and its being told here
 const NO_DRAFT: DraftView = { text: "", attachments: [] };
 
 const host = acquireVsCodeApi<Kept>();
-const send = (message: FromView) => { host.postMessage(message); };
+const send = (message: FromView) => {
+  const posted: Posted = { ...message, of: isForNext ? "" : (session?.id ?? "") };
+  host.postMessage(posted);
+};
 const kept = host.getState();
 
 const expanded = new Map<string, boolean>(kept?.expanded ?? []);
@@ -27,6 +32,7 @@ const transcript = new Transcript(context);
 const announcer = new Announcer();
 const composer = new Composer({ send, keep: keepDraft, say: (text) => { announcer.say(text); } });
 const queue = new QueueList(send);
+const pressed = new Pressed(window);
 const top = h("div", { id: "top" });
 const bars = h("div", { id: "bars" });
 let session: SessionView | undefined;
@@ -34,6 +40,10 @@ let shownBars = "";
 let keeping: ReturnType<typeof setTimeout> | undefined;
 let toldAttachments = 0;
 let wasTyped = false;
+/** A session is being made, and the prompt was empty when it was asked for: what stands in it is for that one. */
+let isForNext = false;
+/** When the page got the keyboard with an empty prompt, last. */
+let emptyAtMs = -JUST_MS;
 
 function keep(): void {
   clearTimeout(keeping);
@@ -48,12 +58,17 @@ function keepSoon(): void {
   keeping ??= setTimeout(keep, KEEP_MS);
 }
 
+function isEmpty({ text, attachments }: DraftView): boolean {
+  return text === "" && attachments.length === 0;
+}
+
 /** Told at once: a reload may come right after the last key. */
 function tellDraft(isLast: boolean): void {
   const { text, attachments } = composer.draft;
   const isSame = toldAttachments === composer.attachmentsRevision;
   toldAttachments = composer.attachmentsRevision;
-  send({ type: "draft", text, attachments: isSame ? null : attachments, isLast });
+  const posted: Posted = { type: "draft", text, attachments: isSame ? null : attachments, isLast, of: session?.id ?? "" };
+  host.postMessage(posted);
 }
 
 function keepDraft(): void {
@@ -80,6 +95,7 @@ function showSession(now: SessionView): void {
   queue.show(now.queue);
   showBars(now);
   document.body.classList.toggle("busy", now.activity === "working");
+  document.body.classList.toggle("read-only", now.readOnly);
 }
 
 function present(...elements: readonly (HTMLElement | null)[]): HTMLElement[] {
@@ -92,17 +108,35 @@ function showWelcome(): void {
   else if (!shown) transcript.showInstead(welcome(send));
 }
 
+/** What the prompt shows of a session that is opened: what stands in the page may be ahead of what the server was told. */
+function merged(theirs: DraftView, now: string): DraftView {
+  const own = composer.draft;
+  const isOfIt = kept?.sessionId === now;
+  if (isOfIt && (wasTyped || own.text.startsWith(theirs.text))) {
+    // Of pictures the page has only those that are new.
+    return { text: own.text, attachments: [...theirs.attachments.filter(({ part }) => part.type === "image"), ...own.attachments] };
+  }
+  if (!wasTyped) return theirs;
+  return { text: [theirs.text, own.text].filter((text) => text !== "").join("\n"), attachments: [...theirs.attachments, ...own.attachments] };
+}
+
 /** Whose draft the prompt shows now: the page's own when it is of the same session, else the other session's. */
 function showDraft(draft: DraftView | null, before: string | undefined, now: string): void {
-  if (before === undefined) {
-    if (draft && !wasTyped) composer.restore(draft);
+  if (before === now) return;
+  const isFirst = before === undefined || before === "";
+  const isCarried = (isFirst || isForNext) && !draft && !isEmpty(composer.draft);
+  isForNext = false;
+  if (!isCarried) {
+    const shown = isFirst && draft ? merged(draft, now) : (draft ?? NO_DRAFT);
+    composer.restore(shown);
+    if (draft && shown.text !== draft.text) tellDraft(false);
     return;
   }
-  if (before === now) return;
-  const { text, attachments } = composer.draft;
-  const isCarried = before === "" && !draft && (text !== "" || attachments.length > 0);
-  if (isCarried) tellDraft(false);
-  else composer.restore(draft ?? NO_DRAFT);
+  if (before === undefined) return;
+  // It is there and no more where it was typed.
+  const left: Posted = { type: "draft", text: "", attachments: [], isLast: true, of: before };
+  host.postMessage(left);
+  tellDraft(false);
 }
 
 /** The next message may come when this one is on the screen. */
@@ -146,6 +180,9 @@ function receive(message: ToView): void {
     case "focus":
       composer.focus();
       break;
+    case "making":
+      isForNext = isEmpty(composer.draft) || performance.now() - emptyAtMs < JUST_MS;
+      break;
     case "pickModel":
       composer.toolbar.pickModel();
       break;
@@ -168,7 +205,8 @@ function receive(message: ToView): void {
 document.getElementById("app")?.append(top, transcript.element, bars, queue.element, composer.element, announcer.element);
 composer.restore(kept?.draft ?? NO_DRAFT);
 transcript.element.addEventListener("scroll", keepSoon, { passive: true, capture: true });
-window.addEventListener("message", ({ data }: MessageEvent<ToView>) => { receive(data); });
+window.addEventListener("message", ({ data }: MessageEvent<ToView>) => { pressed.after(() => { receive(data); }); });
+window.addEventListener("focus", () => { emptyAtMs = isEmpty(composer.draft) ? performance.now() : -JUST_MS; });
 for (const goes of ["pagehide", "beforeunload"]) window.addEventListener(goes, () => { tellDraft(true); keep(); });
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState !== "hidden") return;

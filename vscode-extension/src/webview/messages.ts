@@ -3,14 +3,16 @@ import type { PlanData } from "../events";
 import type {
   Activity, ApprovalItem, CompactionItem, FileItem, NoticeItem, QuestionItem, RetryItem, SteerItem, SubagentItem, ToolItem, Usage, UserItem,
 } from "../items";
-import type { Configuration, HunkState, InputPart, Mode, RuleOffer, Scope, Verdict } from "../protocol";
+import type { Configuration, HunkState, InputPart, Mode, Verdict } from "../protocol";
+import type { RuleOffer } from "../protocol_approvals";
 import type { ModelsResult, TurnFile } from "../protocol_chat";
 
-/** A message that waits; `attached` is what else goes with its text. */
+/** A message that waits. */
 export interface QueuedView {
   readonly queuedId: string;
   readonly text: string;
-  readonly attached: readonly string[];
+  /** How many pictures go with it. */
+  readonly images: number;
 }
 
 /** Whatever the header, the prompt and the bars around it show. */
@@ -29,7 +31,8 @@ export interface SessionView {
   readonly queue: readonly QueuedView[];
   readonly usage: Usage | null;
   readonly plan: PlanData | null;
-  readonly hunks: { readonly files: number; readonly count: number };
+  /** `proposed`: of them, those that the turn waits for a verdict on. */
+  readonly hunks: { readonly files: number; readonly count: number; readonly proposed: number };
 }
 
 export interface TextView {
@@ -87,7 +90,7 @@ export interface ApprovalView extends Pick<ApprovalItem, "kind" | "id" | "index"
   readonly paths: readonly string[];
   readonly rules: readonly RuleOffer[];
   readonly reason: string;
-  readonly scope: Scope;
+  readonly scope: string;
 }
 
 export type QuestionView = QuestionItem;
@@ -157,6 +160,8 @@ export type ToView =
   | { readonly type: "later"; readonly items: readonly ItemView[]; readonly isEnd: boolean }
   | { readonly type: "attach"; readonly attachment: Attachment }
   | { readonly type: "focus" }
+  /** A session is being made: what is typed into an empty prompt from now on is meant for it. */
+  | { readonly type: "making" }
   /** Opens the list of models, as `/model` asks. */
   | { readonly type: "pickModel" }
   | { readonly type: "offers"; readonly request: number; readonly offers: readonly Offer[] }
@@ -166,6 +171,9 @@ export type ToView =
   | { readonly type: "unsent"; readonly text: string; readonly attachments: readonly Attachment[] };
 
 export type HostCommand = "newSession" | "sessions" | "demo" | "configure" | "nextHunk" | "keepAll" | "undoAll" | "compact" | "takeOver";
+
+/** As it is sent. `of`: the session that the page shows, "" when there is none, or it is meant for one that is being made. */
+export type Posted = FromView & { readonly of: string };
 
 export type FromView =
   | { readonly type: "ready" }

@@ -1,5 +1,5 @@
 // The messages that wait until the agent is done: edited, reordered, sent at once or removed where they stand.
-import { byData, h, icon, iconButton, textButton } from "./dom";
+import { byData, h, icon, iconButton, plural, textButton } from "./dom";
 import type { FromView, QueuedView } from "./messages";
 
 export class QueueList {
@@ -31,18 +31,18 @@ export class QueueList {
   }
 
   private row(item: QueuedView, i: number): HTMLElement {
-    const { queuedId, text } = item;
+    const { queuedId, text, images } = item;
     if (queuedId === this.editing) return this.editor(item);
     const before = this.items[i - 1]?.queuedId;
     const afterNext = this.items[i + 2]?.queuedId ?? null;
     const isLast = i === this.items.length - 1;
     const move = (to: string | null) => () => { this.send({ type: "moveQueued", queuedId, before: to }); };
-    const attached = item.attached.length === 0 ? null : h("span", { class: "dim" }, ` + ${item.attached.join(", ")}`);
     const row = h(
       "li",
       { "data-queued": queuedId },
       icon("clock"),
-      h("span", { class: "what", title: text }, text, attached),
+      h("span", { class: "what", title: text }, text),
+      images > 0 && h("span", { class: "dim" }, `+ ${plural(images, "picture")}`),
       iconButton("arrow-up", "Move up (Alt+Up)", move(before ?? null), { "data-action": "up", disabled: before === undefined }),
       iconButton("arrow-down", "Move down (Alt+Down)", move(afterNext), { "data-action": "down", disabled: isLast }),
       iconButton("edit", "Edit", () => { this.edit(queuedId); }, { "data-action": "edit" }),
@@ -66,7 +66,7 @@ export class QueueList {
     this.element.querySelector("textarea")?.focus();
   }
 
-  private editor({ queuedId, text }: QueuedView): HTMLElement {
+  private editor({ queuedId, text, images }: QueuedView): HTMLElement {
     const field = h("textarea", { rows: Math.min(6, text.split("\n").length), "aria-label": "Queued message" });
     field.value = text;
     const close = () => {
@@ -86,6 +86,7 @@ export class QueueList {
       event.preventDefault();
       event.stopPropagation();
     });
-    return h("li", { class: "editing", "data-queued": queuedId }, field, textButton("Save", save, { class: "primary" }), textButton("Cancel", close, { class: "secondary" }));
+    const kept = images > 0 && h("span", { class: "dim" }, `${plural(images, "picture")} stay with it`);
+    return h("li", { class: "editing", "data-queued": queuedId }, field, kept, textButton("Save", save, { class: "primary" }), textButton("Cancel", close, { class: "secondary" }));
   }
 }

@@ -33,13 +33,15 @@ function details(id: string, isOpen: boolean, context: RenderContext, summary: H
   return element;
 }
 
-function judgeButtons(ids: readonly string[], what: string, { send }: RenderContext): HTMLElement[] {
-  if (ids.length === 0) return [];
+function judgeButtons(ids: readonly string[], what: string, { send }: RenderContext): HTMLElement | null {
+  if (ids.length === 0) return null;
   const judge = (verdict: "keep" | "undo") => () => { send({ type: "review", hunkIds: ids, verdict }); };
-  return [
+  return h(
+    "span",
+    { class: "judge" },
     iconButton("check", `Keep ${what}`, judge("keep"), { "data-action": "keep" }),
     iconButton("discard", `Undo ${what}`, judge("undo"), { "data-action": "undo" }),
-  ];
+  );
 }
 
 function pathButton(uri: string, path: string, { send }: RenderContext): HTMLElement {
@@ -59,7 +61,7 @@ function file(item: FileView, context: RenderContext): HTMLElement {
     pathButton(item.uri, item.path, context),
     counts(item),
     h("span", { class: "outcome dim" }, states),
-    ...judgeButtons(item.openIds, `this change of ${item.path}`, context),
+    judgeButtons(item.openIds, `this change of ${item.path}`, context),
   );
   const lines = diffLines(item.diff).length;
   const diff = lines === 0 ? null : details(item.id, lines <= OPEN_DIFF_LINES, context, h("summary", {}, plural(lines, "line")), () => diffElement(item.diff, `Change of ${item.path}`));

@@ -8,7 +8,7 @@ const WORDS: Record<ToolView["status"], string> = { writing: "is being written",
 const TAIL_LINES = 4;
 
 /** What a terminal obeys: colours, cursor moves, titles. */
-const ESCAPES = /\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])/g;
+const ESCAPES = /\x1b(?:\[[0-?]*[ -/]*[@-~]?|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[0-~])|[\x07\x0e\x0f]/g;
 
 /** A terminal's text as lines for reading: without colours, and of a line written over only its last state. */
 export function plainOutput(text: string): string {

@@ -79,6 +79,7 @@ export class Toolbar {
   show(session: SessionView): void {
     const isNew = this.session?.id !== session.id;
     this.session = session;
+    this.mode.disabled = this.model.disabled = this.effort.disabled = session.readOnly;
     this.mode.value = session.mode;
     this.model.textContent = this.nameOf(session);
     this.model.setAttribute("aria-label", `Model: ${this.nameOf(session)}`);

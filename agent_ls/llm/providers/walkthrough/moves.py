@@ -1,11 +1,13 @@
 """What the walkthrough does next, from nothing but what a model sees: the messages and the tools' names.
 
-It writes nothing by itself. A failed edit, a denied command or a steering message changes its course.
+It writes nothing by itself. A failed edit, a denied command or a steering message changes its course. Of the machine it
+asks one thing, by what name it has Python.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -45,7 +47,18 @@ def script() -> dict[str, Any]:
     """The scripted task as data."""
     text = files("agent_ls.llm.providers.walkthrough").joinpath("script.json").read_text("utf-8")
     loaded: dict[str, Any] = json.loads(text)
+    loaded["test_command"] = f"{python_name(sys.platform, sys.executable)} -m unittest"
     return loaded
+
+
+def python_name(platform: str, ours: str) -> str:
+    """How a command calls Python: `platform` as of sys, `ours` is the file of the one that runs here.
+
+    On Windows there may be none by any name, and one that leads to a shop.
+    """
+    if platform != "win32":
+        return "python3"
+    return f'"{ours}"' if " " in ours else ours
 
 
 def next_move(messages: Sequence[Message], tools: frozenset[str]) -> Move:

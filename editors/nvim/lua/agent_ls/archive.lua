@@ -16,7 +16,7 @@ local function folder_path(uri)
 end
 
 ---Sessions of this workspace, newest first.
----@param done fun(list: agent_ls.SessionInfo[])
+---@param done fun(list: agent_ls.wire.SessionInfo[])
 function M.list(done)
   local root = files.root()
   client.request(
@@ -35,7 +35,7 @@ end
 
 ---Takes the session back to before the input of a turn, or takes a roll back back; a preview changes nothing.
 ---@param params {atTurnId: string, files: string?, conversation: boolean?, force: boolean?}
----@param done fun(result: table)
+---@param done fun(result: agent_ls.wire.RevertResult)
 function M.revert(params, done) session.ask(method.revert, params, done) end
 
 ---Removes the session that is shown from the disk.
@@ -65,7 +65,7 @@ end
 
 ---@param done fun(text: string) the transcript as Markdown
 function M.export(done)
-  session.ask(method.export, { format = "markdown" }, function(result) done(result.text) end)
+  session.look(method.export, { format = "markdown" }, function(result) done(result.text) end)
 end
 
 return M

@@ -29,7 +29,7 @@ local group = api.nvim_create_augroup("agent_ls_client", {})
 ---The kind of the problem that every request under way gets when the server ends; `on_exit` then says it once.
 M.SERVER_ENDED = "server_ended"
 
----@type fun(event: agent_ls.Event)
+---@type fun(event: agent_ls.wire.Event)
 M.on_event = function() end
 ---@type fun(exit: agent_ls.Exit)
 M.on_exit = function() end

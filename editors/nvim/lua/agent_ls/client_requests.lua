@@ -12,18 +12,18 @@ local M = {}
 
 ---@alias agent_ls.Answerer fun(params: table): table?, string?
 
----Writes buffers. A document named with a version is written only while it still has that version: then its unsaved
----changes are those that the server knows of.
----@type agent_ls.Answerer
+---Writes buffers. A document is written only while it still has the version that is named: then its unsaved changes are
+---those that the server knows of.
+---@param params agent_ls.wire.AskedSave
+---@return agent_ls.wire.Saved
 local function save(params)
   local saved, failed = {}, {}
-  local documents = params.documents or vim.tbl_map(function(uri) return { uri = uri } end, params.uris or {})
-  for _, document in ipairs(documents) do
+  for _, document in ipairs(params.documents) do
     local bufnr = files.loaded(document.uri)
     local reason ---@type string?
     if not bufnr then
       reason = "not open"
-    elseif document.version and document.version ~= vim.lsp.util.buf_versions[bufnr] then
+    elseif document.version ~= vim.lsp.util.buf_versions[bufnr] then
       reason = "changed meanwhile"
     elseif vim.bo[bufnr].modified then
       local ok, err = pcall(api.nvim_buf_call, bufnr, function() vim.cmd("silent write") end)
@@ -40,7 +40,7 @@ end
 
 ---Reloads buffers whose files were written. Neovim would ask about a changed buffer or a file that is gone and wait
 ---for a key; here an unchanged buffer is read anew and any other is left as it is.
----@type agent_ls.Answerer
+---@param params agent_ls.wire.AskedCheckTime
 local function check_time(params)
   local group = api.nvim_create_augroup("agent_ls_check_time", {})
   api.nvim_create_autocmd("FileChangedShell", {
@@ -50,7 +50,7 @@ local function check_time(params)
       vim.v.fcs_choice = may_reload and "reload" or ""
     end,
   })
-  for _, uri in ipairs(params.uris or {}) do
+  for _, uri in ipairs(params.uris) do
     local bufnr = files.loaded(uri)
     if bufnr then
       pcall(vim.cmd, "silent checktime " .. bufnr)
@@ -64,9 +64,9 @@ end
 local answerers =
   { save = save, checkTime = check_time, terminalOpen = relay.open, terminalRuns = relay.runs }
 
----@param event agent_ls.Event of kind client_request
+---@param event agent_ls.wire.Event of kind client_request
 function M.answer(event)
-  local data, is_answered = event.data, false
+  local data, is_answered = event.data, false ---@type agent_ls.wire.ClientRequestData
   local function done(result, why)
     if not is_answered then
       is_answered = true
@@ -77,7 +77,7 @@ function M.answer(event)
   end
   local now, later = answerers[data.what], language.answerers[data.what]
   if later then
-    local ok, err = pcall(later, data.params or {}, function(result, why)
+    local ok, err = pcall(later, data.params, function(result, why)
       log.guarded("an answer", done)(result, why)
     end)
     return not ok and done(nil, tostring(err))
@@ -85,7 +85,7 @@ function M.answer(event)
   if not now then
     return done(nil, ("this editor cannot do %q"):format(tostring(data.what)))
   end
-  local ok, result = pcall(now, data.params or {})
+  local ok, result = pcall(now, data.params)
   done(ok and result or nil, not ok and tostring(result) or nil)
 end
 

@@ -48,7 +48,7 @@ local function send(text, args)
   with_text("Message: ", function(typed) require("agent_ls.chat.input").submit(typed, parts) end)(text)
 end
 
----@param info agent_ls.SessionInfo
+---@param info agent_ls.wire.SessionInfo
 ---@return string
 local function session_label(info)
   local title = info.title ~= "" and info.title or "(no title)"
@@ -58,7 +58,7 @@ local function session_label(info)
 end
 
 ---Hands on the sessions of this folder, or says that there is none.
----@param done fun(list: agent_ls.SessionInfo[])
+---@param done fun(list: agent_ls.wire.SessionInfo[])
 local function with_sessions(done)
   archive().list(function(list)
     if #list > 0 then
@@ -97,7 +97,9 @@ end
 ---@param options table?
 local function new_session(options)
   view().open()
-  session().new(options or {})
+  local expect = require("agent_ls.chat.input").expect
+  expect()
+  session().new(options or {}, function() expect(true) end)
 end
 
 ---@param name "provider"|"model"|"effort"|"mode"|"review"

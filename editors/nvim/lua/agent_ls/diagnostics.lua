@@ -1,4 +1,8 @@
 -- Tells the server what other tools find in the files (agent/diagnostics), also that they find nothing any more.
+--
+-- What is told is told once it is quiet. It is final where each language server has said that it has checked this text
+-- (checked.lua). Of a tool that is no language server nobody can tell: there the quiet has to do.
+local checked = require("agent_ls.checked")
 local client = require("agent_ls.client")
 local log = require("agent_ls.log")
 local protocol = require("agent_ls.protocol")
@@ -17,7 +21,7 @@ local timers = {} ---@type table<integer, uv.uv_timer_t>
 local watched = {} ---@type table<integer, true>
 
 ---@param diagnostic vim.Diagnostic
----@return table an item of agent/diagnostics
+---@return agent_ls.wire.Diagnostic
 local function item(diagnostic)
   return {
     startLine = diagnostic.lnum,
@@ -32,14 +36,34 @@ local function item(diagnostic)
 end
 
 ---@param bufnr integer
----@return boolean nothing more is expected to be said of its text
-function M.is_settled(bufnr)
+---@return vim.lsp.Client[] the language servers that may check it
+local function others(bufnr)
+  local lsp = client.lsp()
+  return vim.tbl_filter(
+    function(other) return not lsp or other.id ~= lsp.id end,
+    vim.lsp.get_clients({ bufnr = bufnr })
+  )
+end
+
+---@param bufnr integer
+---@return boolean
+local function is_quiet(bufnr)
   local timer = timers[bufnr]
   return not timer or not timer:is_active()
 end
 
 ---@param bufnr integer
----@return table what agent/diagnostics tells of a file
+---@return boolean nothing more is to be said of its text
+function M.is_settled(bufnr) return is_quiet(bufnr) and checked.is_checked(bufnr, others(bufnr)) end
+
+---@param bufnr integer
+---@return boolean nothing more is to be said, or nobody will tell that it is all
+function M.is_over(bufnr)
+  return M.is_settled(bufnr) or (is_quiet(bufnr) and checked.is_uncertain(bufnr, others(bufnr)))
+end
+
+---@param bufnr integer
+---@return agent_ls.wire.Diagnostics
 function M.report(bufnr)
   return {
     uri = vim.uri_from_bufnr(bufnr),
@@ -49,7 +73,7 @@ function M.report(bufnr)
   }
 end
 
----@return table[] what is known of all files with problems
+---@return agent_ls.wire.Diagnostics[] what is known of all files with problems
 function M.reports()
   local bufs = {} ---@type table<integer, true>
   for _, diagnostic in ipairs(vim.diagnostic.get()) do
@@ -61,6 +85,7 @@ end
 ---@param bufnr integer
 local function send(bufnr)
   if api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_name(bufnr) ~= "" then
+    checked.ask(bufnr, others(bufnr))
     client.notify(protocol.method.diagnostics, M.report(bufnr))
   end
 end
@@ -77,15 +102,14 @@ end
 ---@param bufnr integer
 function M.expect(bufnr) later(bufnr, LATEST_MS) end
 
----@param bufnr integer
----@return boolean some tool checks this buffer
-local function is_checked(bufnr)
-  local lsp = client.lsp()
-  local others = vim.tbl_filter(
-    function(other) return not lsp or other.id ~= lsp.id end,
-    vim.lsp.get_clients({ bufnr = bufnr })
-  )
-  return #others > 0 or #vim.diagnostic.get(bufnr) > 0
+---@param bufnr integer that has just changed
+---@return integer until what is known by then is told
+local function delay_ms(bufnr)
+  local servers = others(bufnr)
+  if vim.iter(servers):any(function(lsp) return checked.is_asked(lsp, bufnr) end) then
+    return QUIET_MS
+  end
+  return (#servers > 0 or #vim.diagnostic.get(bufnr) > 0) and LATEST_MS or UNCHECKED_MS
 end
 
 ---@param bufnr integer of a document that the server has
@@ -95,7 +119,7 @@ local function watch_buffer(bufnr)
   end
   watched[bufnr] = true
   api.nvim_buf_attach(bufnr, false, {
-    on_lines = function() later(bufnr, is_checked(bufnr) and LATEST_MS or UNCHECKED_MS) end,
+    on_lines = function() later(bufnr, delay_ms(bufnr)) end,
     on_detach = function()
       watched[bufnr] = nil
       local timer = timers[bufnr]
@@ -120,15 +144,27 @@ function M.watch()
       local lsp = client.lsp()
       if lsp and args.data.client_id == lsp.id then
         watch_buffer(args.buf)
+      else
+        checked.listen(assert(vim.lsp.get_client_by_id(args.data.client_id)))
       end
     end,
   })
+  checked.watch(function(bufnr)
+    if watched[bufnr] then
+      later(bufnr, QUIET_MS)
+    end
+  end)
   api.nvim_create_autocmd("DiagnosticChanged", {
     group = group,
     desc = "agent-ls: tell of problems",
     callback = function(args) later(args.buf, QUIET_MS) end,
   })
   local lsp = client.lsp()
+  for _, other in ipairs(vim.lsp.get_clients()) do
+    if not lsp or other.id ~= lsp.id then
+      checked.listen(other)
+    end
+  end
   for bufnr in pairs(lsp and lsp.attached_buffers or {}) do
     watch_buffer(bufnr)
   end

@@ -16,17 +16,17 @@ function M.notice(s, level, text, hint, id)
 end
 
 ---@param s agent_ls.Snapshot
----@param raw table
+---@param raw agent_ls.wire.Hunk
 ---@return agent_ls.Hunk
-local function set_hunk(s, raw, uri)
-  local hunk = protocol.hunk(raw, uri)
+local function set_hunk(s, raw)
+  local hunk = protocol.hunk_of_event(raw)
   s.hunks[hunk.id] = hunk
   touch(s, s.hunk_item[hunk.id])
   return hunk
 end
 
 ---@param s agent_ls.Snapshot
----@param data table
+---@param data agent_ls.wire.ApprovalRequested
 function M.ask(s, data)
   if s.requests[data.requestId] then
     return
@@ -41,7 +41,7 @@ function M.ask(s, data)
 end
 
 ---@param s agent_ls.Snapshot
----@param data table of question_asked
+---@param data agent_ls.wire.QuestionAsked
 function M.ask_question(s, data)
   if s.questions[data.questionId] then
     return
@@ -49,9 +49,8 @@ function M.ask_question(s, data)
   s.questions[data.questionId] = add(s, {
     kind = "question",
     id = data.questionId,
-    agent_id = data.agentId ~= "" and data.agentId or nil,
     text = data.question,
-    choices = data.choices or {},
+    choices = data.choices,
     multiple = data.multiple,
     status = "pending",
   })
@@ -92,7 +91,7 @@ local function ends_with_error(s)
   return last ~= nil and last.kind == "notice" and last.level == "error"
 end
 
----@type table<string, fun(s: agent_ls.Snapshot, data: table, event: agent_ls.Event)>
+---@type table<string, fun(s: agent_ls.Snapshot, data: table, event: agent_ls.wire.Event)>
 local fold = {}
 M.fold = fold
 
@@ -113,19 +112,19 @@ function fold.session_start(s, data, event)
 end
 
 ---Who has a session that is read along, in words.
----@param owner agent_ls.Owner?
+---@param owner agent_ls.wire.OwnerInfo?
 ---@return string
 function M.owner_words(owner)
   if not owner then
     return "The editor that had this session has ended, or another takes it."
   end
-  local program = (owner.program or "") ~= "" and owner.program or "Another editor"
+  local program = owner.program ~= "" and owner.program or "Another editor"
   return ("%s (process %d on %s) has this session: it is read only here."):format(program, owner.pid, owner.host)
 end
 
 ---Whose the session is now. Not of its log: another editor is told something else.
 ---@param s agent_ls.Snapshot
----@param data {access: "owner"|"readOnly", owner: agent_ls.Owner?}
+---@param data agent_ls.wire.AccessData
 function M.access(s, data)
   local session = s.session or {}
   local was = session.access
@@ -274,7 +273,7 @@ function fold.question_asked(s, data) M.ask_question(s, data) end
 function fold.question_answered(s, data)
   local item = s.questions[data.questionId]
   if item then
-    item.status, item.answers = data.declined and "declined" or "answered", data.answers or {}
+    item.status, item.answers = data.declined and "declined" or "answered", data.answers
     touch(s, item)
   end
 end
@@ -340,7 +339,7 @@ function fold.usage(s, data)
     context = before and before.context or data.contextTokens,
     window = before and before.window or data.contextWindowTokens,
     parts = before and before.parts or data.context,
-    cost = data.totalCostUsd ~= vim.NIL and data.totalCostUsd or nil,
+    cost = data.totalCostUsd,
   }
 end
 
@@ -349,7 +348,7 @@ function fold.file_change(s, data, event)
     kind = "file",
     id = ("file:%d"):format(#s.items + 1),
     path = data.path,
-    uri = data.uri or vim.uri_from_fname(data.path),
+    uri = data.uri,
     action = data.action,
     added = data.added,
     removed = data.removed,
@@ -357,8 +356,8 @@ function fold.file_change(s, data, event)
     hunk_ids = {},
   })
   note_file(s, event.turnId or "", item)
-  for i, raw in ipairs(data.hunks or {}) do
-    local hunk = set_hunk(s, raw, item.uri)
+  for i, raw in ipairs(data.hunks) do
+    local hunk = set_hunk(s, raw)
     item.hunk_ids[i] = hunk.id
     s.hunk_item[hunk.id] = item
   end
@@ -366,7 +365,7 @@ end
 
 function fold.hunk_state(s, data)
   for _, raw in ipairs(data.hunks) do
-    touch(s, s.ends[set_hunk(s, raw, data.uri).turn_id])
+    touch(s, s.ends[set_hunk(s, raw).turn_id])
   end
 end
 

@@ -363,7 +363,7 @@ function answerers.diagnostics(params, done)
       if is_new and is_attached() then
         diagnostics.expect(bufnr)
       end
-      wait_until(function() return diagnostics.is_settled(bufnr) end, CHECK_MS, function()
+      wait_until(function() return diagnostics.is_over(bufnr) end, CHECK_MS, function()
         local report = diagnostics.report(bufnr)
         release()
         done({ files = { report } })

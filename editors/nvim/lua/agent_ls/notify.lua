@@ -27,7 +27,7 @@ local function ring(said)
   end
 end
 
----@param hunks table[]
+---@param hunks agent_ls.wire.Hunk[]
 ---@return string? the file of a change that waits to be accepted; told of once for each call
 local function proposed(hunks)
   for _, hunk in ipairs(hunks) do

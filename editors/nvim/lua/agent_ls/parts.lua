@@ -120,7 +120,7 @@ end
 ---The whole text so far of a part, in place of what was here.
 ---@param s agent_ls.Snapshot
 ---@param kind string
----@param open {partId: string, text: string, name: string?}
+---@param open agent_ls.wire.OpenPart
 function M.reopen(s, kind, open)
   local find = M.part_of[kind]
   local part = find and find(s, open.partId, open.name)
@@ -131,7 +131,7 @@ function M.reopen(s, kind, open)
 end
 
 ---@param s agent_ls.Snapshot
----@param data table
+---@param data agent_ls.wire.AssistantTextEnd|agent_ls.wire.ReasoningEnd
 ---@param kind "text"|"reasoning"
 function M.end_part(s, data, kind)
   local part = s.parts[data.partId] or M.new_part()

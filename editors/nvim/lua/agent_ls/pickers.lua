@@ -6,11 +6,11 @@ local session = require("agent_ls.session")
 
 local M = {}
 
----@param model table ModelInfo
----@param providers table<string, table>
+---@param model agent_ls.wire.ModelInfo
+---@param providers table<string, agent_ls.wire.ProviderInfo>
 ---@return string
 local function model_label(model, providers)
-  local provider = providers[model.provider] or { name = model.provider, hasKey = true }
+  local provider = providers[model.provider] or { name = model.provider, hasKey = true, keyVariable = "" }
   local facts = { provider.name, model.address }
   if model.contextTokens then
     facts[#facts + 1] = ("%dk"):format(math.floor(model.contextTokens / 1000))
@@ -18,7 +18,7 @@ local function model_label(model, providers)
   if model.inputPrice and model.outputPrice then
     facts[#facts + 1] = ("$%g/$%g"):format(model.inputPrice, model.outputPrice)
   end
-  if not provider.hasKey and (provider.keyVariable or "") ~= "" and not model.address then
+  if not provider.hasKey and provider.keyVariable ~= "" and not model.address then
     facts[#facts + 1] = "no key"
   end
   return ("%s  [%s]"):format(model.name ~= "" and model.name or model.id, table.concat(facts, ", "))
@@ -50,20 +50,27 @@ function M.model()
   end)
 end
 
----@param item {queuedId: string, text: string, input: table[]?}
+---What goes with a message that waits, "" for nothing.
+---@param item agent_ls.wire.QueueItem
+---@return string
+local function pictures(item)
+  local count = item.images or 0
+  return count == 0 and "" or (" + %d picture%s"):format(count, count == 1 and "" or "s")
+end
+
+---Its words only: the pictures that go with it stay.
+---@param item agent_ls.wire.QueueItem
 local function edit_queued(item)
-  -- What is attached stays attached.
-  local attached = vim.tbl_filter(function(part) return part.type ~= "text" end, item.input or {})
-  float.write(vim.split(item.text, "\n"), { title = "message that waits" }, function(lines)
+  float.write(vim.split(item.text, "\n"), { title = "message that waits" .. pictures(item) }, function(lines)
     local text = vim.trim(table.concat(lines, "\n"))
     if text ~= "" then
-      local input = vim.list_extend(attached, { protocol.text_input(text) })
-      session.change_queue({ edit = { queuedId = item.queuedId, input = input } })
+      local input = { protocol.text_input(text) }
+      session.change_queue({ edit = { queuedId = item.queuedId, input = input, keepImages = true } })
     end
   end)
 end
 
----@type {[1]: string, [2]: fun(item: table)}[]
+---@type {[1]: string, [2]: fun(item: agent_ls.wire.QueueItem)}[]
 local QUEUE_ACTIONS = {
   { "Change it", edit_queued },
   { "Send it now", function(item) session.change_queue({ startNow = item.queuedId }) end },
@@ -77,10 +84,10 @@ local QUEUE_ACTIONS = {
   { "Remove it", function(item) session.change_queue({ remove = item.queuedId }) end },
 }
 
----@param item table
+---@param item agent_ls.wire.QueueItem
 local function act_on_queued(item)
   vim.ui.select(QUEUE_ACTIONS, {
-    prompt = item.text:match("^[^\n]*"),
+    prompt = item.text:match("^[^\n]*") .. pictures(item),
     format_item = function(action) return action[1] end,
   }, function(action)
     if action then
@@ -97,7 +104,7 @@ function M.queue()
   end
   vim.ui.select(queue, {
     prompt = "Waits for the agent to be done",
-    format_item = function(item) return (item.text:gsub("\n", " ")) end,
+    format_item = function(item) return item.text:gsub("\n", " ") .. pictures(item) end,
   }, function(item)
     if item then
       act_on_queued(item)
@@ -105,10 +112,10 @@ function M.queue()
   end)
 end
 
----@param rule table of agent/rules
+---@param rule agent_ls.wire.RuleInfo
 ---@return string
 local function rule_label(rule)
-  local uses = rule.hits == 1 and "used once" or ("used %d times"):format(rule.hits or 0)
+  local uses = rule.hits == 1 and "used once" or ("used %d times"):format(rule.hits)
   return ("%s  [%s, %s]"):format(rule.label, rule.scope, uses)
 end
 

@@ -69,46 +69,63 @@ function M.client_key()
 end
 
 ---@param text string
+---@return agent_ls.wire.TextInput
 function M.text_input(text) return { type = "text", text = text } end
 
 ---@param uri string
 ---@param first integer line, from 0
 ---@param last integer line after the last
 ---@param text string
+---@return agent_ls.wire.SelectionInput
 function M.selection_input(uri, first, last, text)
   return { type = "selection", uri = uri, startLine = first, endLine = last, text = text }
 end
 
----@param lines string[]?
+---@param lines string[]
 ---@return string[]
 local function without_ends(lines)
   local out = {}
-  for i, line in ipairs(lines or {}) do
+  for i, line in ipairs(lines) do
     out[i] = (line:gsub("\r?\n$", ""))
   end
   return out
 end
 
----A hunk of an event (`start`, `end`, `lines`) or of a result (`newRange`, `newLines`) in our one shape.
----@param raw table
----@param uri string? for hunks that stand below their file
+---What both shapes of a hunk have alike.
+---@param raw agent_ls.wire.Hunk|agent_ls.wire.HunkInfo
 ---@return agent_ls.Hunk
-function M.hunk(raw, uri)
-  local range = raw.newRange or { raw.start, raw["end"] }
+local function named(raw)
   return {
     id = raw.id,
-    uri = raw.uri or uri or (raw.path and vim.uri_from_fname(raw.path)) or "",
-    path = raw.path,
     session_id = raw.sessionId,
     turn_id = raw.turnId,
     call_id = raw.callId,
-    what = raw.what or "content",
+    what = raw.what,
     state = raw.state,
-    first = range[1] or 0,
-    last = range[2] or 0,
-    old_lines = without_ends(raw.oldLines or raw.baseLines),
-    new_lines = without_ends(raw.newLines or raw.lines),
   }
+end
+
+---A hunk of an event in our one shape.
+---@param raw agent_ls.wire.Hunk
+---@return agent_ls.Hunk
+function M.hunk_of_event(raw)
+  local hunk = named(raw)
+  hunk.uri, hunk.path = raw.uri, raw.path
+  hunk.first, hunk.last = raw.start, raw["end"]
+  hunk.old_lines, hunk.new_lines = without_ends(raw.baseLines), without_ends(raw.lines)
+  return hunk
+end
+
+---A hunk of a result in our one shape.
+---@param raw agent_ls.wire.HunkInfo
+---@param uri string of its file, below which it stands
+---@return agent_ls.Hunk
+function M.hunk_of_result(raw, uri)
+  local hunk = named(raw)
+  hunk.uri = uri
+  hunk.first, hunk.last = raw.newRange[1], raw.newRange[2]
+  hunk.old_lines, hunk.new_lines = without_ends(raw.oldLines), without_ends(raw.newLines)
+  return hunk
 end
 
 ---A message as plain Lua. Members that are null are absent: versions of Neovim differ in what they make of them.

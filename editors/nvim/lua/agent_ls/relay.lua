@@ -15,6 +15,22 @@ local terminals = {} ---@type table<string, agent_ls.HostTerminal> by the server
 local by_call = {} ---@type table<string, string>
 local count = 0
 
+---The command of that call runs in a terminal of this editor from now on.
+M.on_runs = function(_) end ---@type fun(call_id: string)
+
+---@param win integer
+---@param bufnr integer
+local function dress(win, bufnr)
+  vim.wo[win][0].number, vim.wo[win][0].relativenumber, vim.wo[win][0].signcolumn = false, false, "no"
+  vim.wo[win][0].winfixheight = true
+  vim.keymap.set(
+    "n",
+    "q",
+    function() api.nvim_win_close(0, false) end,
+    { buffer = bufnr, nowait = true, desc = "agent-ls: close" }
+  )
+end
+
 ---@param bufnr integer
 ---@return integer win
 function M.open_window(bufnr)
@@ -37,15 +53,44 @@ function M.open_window(bufnr)
       end)
     end,
   })
-  vim.wo[win][0].number, vim.wo[win][0].relativenumber, vim.wo[win][0].signcolumn = false, false, "no"
-  vim.wo[win][0].winfixheight = true
-  vim.keymap.set(
-    "n",
-    "q",
-    function() api.nvim_win_close(0, false) end,
-    { buffer = bufnr, nowait = true, desc = "agent-ls: close" }
-  )
+  dress(win, bufnr)
   return win
+end
+
+---The window follows the output. A terminal takes its window's size a moment later: of one that becomes lower Neovim
+---would leave the first lines out of sight.
+---@param win integer
+---@param bufnr integer
+local function go_to_end(win, bufnr)
+  api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(bufnr), 0 })
+  local fit = function()
+    local is_there = api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win) == bufnr
+    local follows = is_there and api.nvim_win_get_cursor(win)[1] == api.nvim_buf_line_count(bufnr)
+    if follows and api.nvim_get_mode().mode ~= "t" then
+      api.nvim_win_call(win, function() vim.cmd("normal! zb") end)
+    end
+  end
+  api.nvim_buf_attach(bufnr, false, {
+    on_lines = function()
+      vim.schedule(fit)
+      return true -- once
+    end,
+  })
+end
+
+---Shows a buffer where another one is shown, in which the user may be typing.
+---@param before integer
+---@param bufnr integer
+function M.take_place(before, bufnr)
+  local is_typing = api.nvim_get_mode().mode == "t"
+  for _, win in ipairs(vim.fn.win_findbuf(before)) do
+    api.nvim_win_set_buf(win, bufnr)
+    dress(win, bufnr)
+    go_to_end(win, bufnr)
+    if is_typing and win == api.nvim_get_current_win() then
+      vim.cmd.startinsert()
+    end
+  end
 end
 
 ---@return table<string, string>
@@ -111,7 +156,7 @@ local function start_hidden(bufnr, params)
 end
 
 ---Opens a terminal that runs what the server says. The focus stays where it is.
----@param params {terminalId: string, argv: string[], cwd: string, title: string}
+---@param params agent_ls.wire.AskedTerminal
 function M.open(params)
   local bufnr = api.nvim_create_buf(false, true)
   vim.bo[bufnr].bufhidden = "hide"
@@ -126,9 +171,10 @@ function M.open(params)
   return vim.empty_dict()
 end
 
----@param params {terminalId: string, callId: string}
+---@param params agent_ls.wire.AskedTerminalRuns
 function M.runs(params)
   by_call[params.callId] = params.terminalId
+  M.on_runs(params.callId)
   return vim.empty_dict()
 end
 
@@ -149,7 +195,7 @@ function M.show(call_id, is_waiting)
     return false
   end
   local win = M.open_window(bufnr)
-  api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(bufnr), 0 })
+  go_to_end(win, bufnr)
   if is_waiting then
     vim.cmd.startinsert()
   end

@@ -16,7 +16,7 @@ local method = protocol.method
 ---@class agent_ls.Live
 ---@field snapshot agent_ls.Snapshot
 ---@field subscribing boolean an answer to agent/subscribe is awaited
----@field early agent_ls.Event[] events that came before that answer
+---@field early agent_ls.wire.Event[] events that came before that answer
 ---@field gaps integer subscriptions in a row that led to a gap again
 
 local MAX_GAPS = 3 -- a server that never closes a gap must not be asked for ever
@@ -28,8 +28,8 @@ local listeners = {} ---@type fun(change: agent_ls.Change)[]
 
 ---@class agent_ls.Change
 ---@field session_id string?
----@field event agent_ls.Event? the message that was applied; nil after a (new) subscription or a notice
----@field files table[]? FileHunks of a subscription
+---@field event agent_ls.wire.Event? the message that was applied; nil after a (new) subscription or a notice
+---@field files agent_ls.wire.FileHunks[]? of a subscription
 ---@field switched boolean? another session is shown now
 ---@field forgotten boolean? the server has gone, and with it what it held: hunks
 
@@ -65,6 +65,16 @@ end
 
 local TAKE_OVER = ":AgentLs takeover makes it this editor's; :AgentLs fork goes on in a copy."
 
+---@param id string? of a session; else the one that is shown
+---@return boolean another process has it: nothing of it is changed here
+function M.is_others(id)
+  local live = sessions[id or current_id or ""]
+  return live ~= nil and snapshot.is_read_only(live.snapshot)
+end
+
+---@param what string which is not done to a session of another process
+function M.say_others(what) M.say("warn", ("Not %s: another editor has this session."):format(what), TAKE_OVER) end
+
 ---@param problem agent_ls.Problem
 function M.report(problem)
   if problem.kind == "session_busy" then
@@ -92,7 +102,7 @@ local subscribe ---@type fun(id: string, done: fun(problem: agent_ls.Problem?)?)
 
 ---@param id string
 ---@param live agent_ls.Live
----@param event agent_ls.Event
+---@param event agent_ls.wire.Event
 local function take(id, live, event)
   local outcome = snapshot.apply(live.snapshot, event)
   if outcome == "applied" then
@@ -106,13 +116,13 @@ end
 
 ---@param id string
 ---@param live agent_ls.Live
----@param result table SubscribeResult
+---@param result agent_ls.wire.SubscribeResult
 local function subscribed(id, live, result)
   if snapshot.subscribed(live.snapshot, result) == "gap" and live.gaps < MAX_GAPS then
     live.snapshot, live.gaps = snapshot.new(), live.gaps + 1
     return subscribe(id)
   end
-  tell({ session_id = id, files = result.pending.hunks or {} })
+  tell({ session_id = id, files = result.pending.hunks })
   local early = live.early
   live.early = {}
   for _, event in ipairs(early) do
@@ -144,7 +154,7 @@ function subscribe(id, done)
   end)
 end
 
----@param event agent_ls.Event
+---@param event agent_ls.wire.Event
 local function on_event(event)
   if event.kind == "client_request" then
     return client_requests.answer(event)
@@ -271,11 +281,11 @@ local function with_session(ready, failed)
   end)
 end
 
----Asks something of the session that is shown; says so when there is none.
+---Asks what changes nothing of the session that is shown; says so when there is none.
 ---@param name string
 ---@param params table
 ---@param done fun(result: any)?
-function M.ask(name, params, done)
+function M.look(name, params, done)
   if not current_id then
     return M.say(
       "warn",
@@ -283,19 +293,30 @@ function M.ask(name, params, done)
       "Write a message, or use :AgentLs new or :AgentLs resume."
     )
   end
-  params.clientKey = protocol.client_key()
   with_session(function(id)
     params.sessionId = id
     client.request(name, params, M.reporting(done))
   end)
 end
 
+---Asks for a change of the session that is shown; says so when there is none.
+---@param name string
+---@param params table
+---@param done fun(result: any)?
+function M.ask(name, params, done)
+  if M.is_others() and name ~= method.fork then
+    return M.say_others("done")
+  end
+  params.clientKey = protocol.client_key()
+  M.look(name, params, done)
+end
+
 ---Sends a message: starts a turn, or steers the one that runs.
----@param input table[] parts
+---@param input agent_ls.wire.InputPart[]
 ---@param failed fun()? called when it did not arrive
 function M.submit(input, failed)
-  if snapshot.is_read_only(M.snapshot()) then
-    M.say("warn", "Not sent: another editor has this session.", TAKE_OVER)
+  if M.is_others() then
+    M.say_others("sent")
     return failed and failed()
   end
   local key = protocol.client_key()
@@ -403,9 +424,9 @@ function M.approve(item, answer)
   })
 end
 
----@param done fun(terminals: table[])
+---@param done fun(terminals: agent_ls.wire.TerminalInfo[])
 function M.terminals(done)
-  M.ask(method.terminals, {}, function(result) done(result.terminals) end)
+  M.look(method.terminals, {}, function(result) done(result.terminals) end)
 end
 
 ---@param terminal_id string
@@ -432,7 +453,7 @@ local function of_session_or_folder()
   return current_id and { sessionId = current_id } or { workspaceFolder = vim.uri_from_fname(files.root()) }
 end
 
----@param done fun(rules: table[])
+---@param done fun(rules: agent_ls.wire.RuleInfo[])
 function M.rules(done)
   client.request(
     method.rules,
@@ -450,7 +471,7 @@ end
 
 ---Whether the folder of the session, else that of the editor, is trusted; and with a decision whether it will be.
 ---@param decision "trust"|"restrict"|"forget"|nil
----@param done fun(result: table)
+---@param done fun(result: agent_ls.wire.TrustResult)
 function M.trust(decision, done)
   local live = current_id and sessions[current_id]
   local folder = live and live.snapshot.session.workspaceFolder or nil
@@ -459,21 +480,27 @@ function M.trust(decision, done)
 end
 
 ---The models that there are; servers on this machine are looked for.
----@param done fun(result: table)
+---@param done fun(result: agent_ls.wire.ModelsResult)
 function M.models(done) client.request(method.models, { look = true }, M.reporting(done)) end
 
----Keeps what the prompt holds with the session.
+---Keeps what the prompt holds with the session, if that is news.
 ---@param text string
-function M.keep_draft(text)
-  local live = current_id and sessions[current_id]
-  if live and not snapshot.is_read_only(live.snapshot) then
+---@param id string? of the session; else the one that is shown
+function M.keep_draft(text, id)
+  id = id or current_id
+  local live = id and sessions[id]
+  if not live or snapshot.is_read_only(live.snapshot) then
+    return
+  end
+  local known = live.snapshot.draft
+  if text ~= (known and known.text or "") then
     live.snapshot.draft = { text = text }
-    client.notify(method.draft, { sessionId = current_id, text = text, attachments = {} })
+    client.notify(method.draft, { sessionId = id, text = text, attachments = {} })
   end
 end
 
 ---@param params table what is judged and how, without the key
----@param done fun(result: table)
+---@param done fun(result: agent_ls.wire.ReviewResult)
 function M.review(params, done)
   params.clientKey = protocol.client_key()
   client.request(method.review, params, M.reporting(done))

@@ -38,7 +38,7 @@ end
 
 ---What the entries that an event makes belong to.
 ---@param s agent_ls.Snapshot
----@param event agent_ls.Event
+---@param event agent_ls.wire.Event
 local function set_now(s, event)
   s.now = { turn_id = event.turnId ~= "" and event.turnId or nil, agent_id = event.agentId ~= "" and event.agentId or nil }
 end
@@ -48,7 +48,7 @@ end
 local function stem(kind) return (kind:gsub("_delta$", ""):gsub("_start$", "")) end
 
 ---@param s agent_ls.Snapshot
----@param event agent_ls.Event
+---@param event agent_ls.wire.Event
 ---@return agent_ls.Outcome
 local function apply_delta(s, event)
   local kind = stem(event.kind)
@@ -56,7 +56,7 @@ local function apply_delta(s, event)
     return "skipped"
   end
   local known = s.parts[event.partId]
-  if (event.after or 0) > s.last_seq or event.offset > (known and known.length or 0) then
+  if event.after > s.last_seq or event.offset > (known and known.length or 0) then
     return "gap"
   end
   if known and (not known.open or event.offset < known.length) then
@@ -70,7 +70,7 @@ end
 
 ---Applies one message. On "gap" nothing was changed: subscribe again from `last_seq`.
 ---@param s agent_ls.Snapshot
----@param event agent_ls.Event
+---@param event agent_ls.wire.Event
 ---@return agent_ls.Outcome
 function M.apply(s, event)
   if event.kind == "access" then
@@ -92,13 +92,13 @@ function M.apply(s, event)
     return "skipped"
   end
   set_now(s, event)
-  known(s, event.data or {}, event)
+  known(s, event.data, event)
   return "applied"
 end
 
 ---Takes in the answer of agent/subscribe: what was missed, the text so far of open parts, what waits for the user.
 ---@param s agent_ls.Snapshot
----@param result table SubscribeResult
+---@param result agent_ls.wire.SubscribeResult
 ---@return agent_ls.Outcome "gap" when the events do not follow on what is here: begin anew from 0
 function M.subscribed(s, result)
   if result.lastSeq < s.last_seq then
@@ -112,14 +112,14 @@ function M.subscribed(s, result)
   s.session = vim.tbl_extend("force", s.session or {}, result.session)
   s.session.owner = result.session.owner
   s.state = result.session.state
-  for _, open in ipairs(result.openParts or {}) do
+  for _, open in ipairs(result.openParts) do
     parts.reopen(s, stem(open.kind), open)
   end
   s.now = {}
-  for _, request in ipairs(result.pending.approvals or {}) do
+  for _, request in ipairs(result.pending.approvals) do
     folds.ask(s, request)
   end
-  for _, question in ipairs(result.pending.questions or {}) do
+  for _, question in ipairs(result.pending.questions) do
     folds.ask_question(s, question)
   end
   s.draft = result.draft

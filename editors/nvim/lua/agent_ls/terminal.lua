@@ -87,11 +87,11 @@ end
 
 ---What ran in this session, newest first. Of background processes the server's list is the truth: it knows which
 ---have ended. Those that a call waits for are in the transcript as well.
----@param listed table[] TerminalInfo
+---@param listed agent_ls.wire.TerminalInfo[]
 ---@return table[]
 local function merge(listed)
   local s = session.snapshot()
-  listed = vim.tbl_filter(function(info) return info.background ~= false end, listed)
+  listed = vim.tbl_filter(function(info) return info.background end, listed)
   local out = vim.tbl_map(function(info)
     return {
       id = info.terminalId,
@@ -162,6 +162,23 @@ local function on_change(change)
   end
 end
 
-function M.setup() session.listen(on_change) end
+---A view that was asked for before the command had its terminal gives way to that: only there can one type.
+---@param call_id string
+local function moved(call_id)
+  local view, bufnr = views[call_id], relay.buffer_of(call_id)
+  if not view or not bufnr then
+    return
+  end
+  views[call_id] = nil
+  if api.nvim_buf_is_valid(view.bufnr) then
+    relay.take_place(view.bufnr, bufnr)
+    api.nvim_buf_delete(view.bufnr, { force = true })
+  end
+end
+
+function M.setup()
+  session.listen(on_change)
+  relay.on_runs = moved
+end
 
 return M

@@ -1,5 +1,5 @@
 ---@meta
--- The shapes that several modules share. Types only: this file is never loaded.
+-- The shapes that several modules share; those of messages are in wire/. Types only: this file is never loaded.
 
 ---@alias agent_ls.State "IDLE"|"PROCESSING"|"AWAITING_INPUT"|"CLOSED"
 ---@alias agent_ls.HunkState "proposed"|"pending"|"kept"|"undone"|"edited"|"stale"|"gone"
@@ -10,44 +10,6 @@
 ---@field hint string?
 ---@field kind string?
 ---@field retryable boolean?
-
----A session as the server describes it (agent_ls/server/protocol, SessionInfo).
----A process that has a session open.
----@class agent_ls.Owner
----@field pid integer
----@field host string
----@field program string
-
----@class agent_ls.SessionInfo
----@field id string
----@field title string
----@field state agent_ls.State
----@field provider string
----@field model string
----@field effort string?
----@field mode "plan"|"ask"|"edits"|"full"
----@field review "after"|"before"
----@field workspaceFolder string
----@field created string
----@field updated string
----@field lastSeq integer
----@field live boolean
----@field access "owner"|"readOnly"
----@field owner agent_ls.Owner?
----@field isWalkthrough boolean
-
----A message of agent/event (agent_ls/loop/event_codec.py).
----@class agent_ls.Event
----@field sessionId string
----@field kind string
----@field timestamp string?
----@field seq integer? recorded events only
----@field after integer? deltas only: the last seq before it
----@field partId string? deltas only
----@field offset integer? deltas only: code points of the part before it
----@field turnId string?
----@field agentId string?
----@field data table<string, any>
 
 ---A hunk in one shape, whichever message brought it. Lines count from 0, [first, last).
 ---@class agent_ls.Hunk
@@ -71,12 +33,6 @@
 ---@field open boolean
 ---@field interrupted boolean?
 
----A rule that an approval may store for the session.
----@class agent_ls.RuleOffer
----@field id string
----@field label string
----@field scope string
-
 ---One entry of the transcript; `kind` decides which fields are there.
 ---@class agent_ls.Item
 ---@field kind "user"|"text"|"reasoning"|"tool"|"file"|"approval"|"steer"|"retry"|"notice"|"plan"|"end"|"question"|"subagent"|"compaction"|"reverted"
@@ -88,7 +44,7 @@
 ---@field name string? tool
 ---@field summary string? tool, approval: what it is about, on one line
 ---@field status string? tool: writing|running|done|failed; approval: pending|allow|deny; steer: waiting|injected|removed; retry: failed|done, when it is over
----@field result table? tool: the data of tool_call_end
+---@field result agent_ls.wire.ToolCallEnd? tool
 ---@field terminal_id string? tool
 ---@field background boolean? tool
 ---@field waiting boolean? tool: its command waits for the user to type in its terminal
@@ -99,10 +55,10 @@
 ---@field removed integer? file
 ---@field diff string? file
 ---@field hunk_ids string[]? file
----@field request table? approval: the data of approval_requested
+---@field request agent_ls.wire.ApprovalRequested? approval
 ---@field reason string? approval: why it was denied
 ---@field scope string? approval
----@field steps {text: string, status: "pending"|"active"|"done"}[]? plan
+---@field steps agent_ls.wire.PlanItem[]? plan
 ---@field decided_by string? approval
 ---@field turn_id string? in which turn; reverted: the id of the roll back
 ---@field agent_id string? of the subagent that it is about
@@ -114,7 +70,7 @@
 ---@field model string? subagent
 ---@field turns integer? subagent: how many it took
 ---@field summary string? compaction
----@field data table? reverted
+---@field data agent_ls.wire.Reverted? reverted
 ---@field files agent_ls.TurnFile[]? end: what the turn changed
 ---@field level "info"|"warn"|"error"|nil notice
 ---@field hint string? notice
@@ -140,7 +96,7 @@
 
 ---One session as its events tell it. Made and changed by snapshot.lua only.
 ---@class agent_ls.Snapshot
----@field session agent_ls.SessionInfo?
+---@field session agent_ls.wire.SessionInfo?
 ---@field state agent_ls.State
 ---@field last_seq integer
 ---@field items agent_ls.Item[]
@@ -149,7 +105,7 @@
 ---@field calls table<string, agent_ls.Item> by call id
 ---@field requests table<string, agent_ls.Item> approvals by request id
 ---@field steers table<string, agent_ls.Item>
----@field queue {queuedId: string, text: string}[] follow-ups that wait
+---@field queue agent_ls.wire.QueueItem[] follow-ups that wait
 ---@field hunks table<string, agent_ls.Hunk>
 ---@field hunk_item table<string, agent_ls.Item>
 ---@field terminals table<string, agent_ls.Terminal>
@@ -159,9 +115,9 @@
 ---@field questions table<string, agent_ls.Item> by id
 ---@field agents table<string, agent_ls.Item> the subagents, by id
 ---@field compactions table<string, agent_ls.Item>
----@field draft {text: string}? what the prompt held when the session was last looked at
+---@field draft agent_ls.wire.DraftInfo? what the prompt held when the session was last looked at
 ---@field now {turn_id: string?, agent_id: string?} of the event that is folded
----@field usage {input: integer, output: integer, context: integer, window: integer, cost: number?}? cost in US dollars
+---@field usage {input: integer, output: integer, context: integer, window: integer, parts: agent_ls.wire.ContextParts, cost: number?}? cost in US dollars
 ---@field plan agent_ls.Item? the plan since the user's last message
 ---@field closed_notice string? id of the notice that the session was closed: a resume takes its place
 ---@field touched table<integer, true> indexes of items changed since the last drain

@@ -36,11 +36,13 @@ export class FakeConnection implements Connection {
 
 export function sessionInfo(id: string, more: Partial<SessionInfo> = {}): SessionInfo {
   return {
-    id, title: "", state: "IDLE", provider: "walkthrough", model: "walkthrough", mode: "ask", workspaceFolder: "file:///w",
-    created: "", updated: "", lastSeq: 0, live: true, access: "owner", isWalkthrough: true, ...more,
+    id, title: "", state: "IDLE", provider: "walkthrough", model: "walkthrough", mode: "ask", review: "after", workspaceFolder: "file:///w",
+    created: "", updated: "", lastSeq: 0, live: true, access: "owner", isWalkthrough: true, queue: [], steering: [], ...more,
   };
 }
 
+export const NOTHING_PENDING: SubscribeResult["pending"] = { approvals: [], questions: [], hunks: [] };
+
 export function subscription(id: string, more: Partial<SubscribeResult> = {}): SubscribeResult {
-  return { clientId: "c1", session: sessionInfo(id), events: [], lastSeq: 0, pending: {}, ...more };
+  return { clientId: "c1", session: sessionInfo(id), events: [], lastSeq: 0, openParts: [], pending: NOTHING_PENDING, ...more };
 }

@@ -1,7 +1,7 @@
 // The golden messages that the tests of all languages read (tests/golden/protocol).
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { EventData, EventKind } from "../../events";
+import type { EventData, EventKind, Tokens } from "../../events";
 import type { AgentEvent, SubscribeResult } from "../../protocol";
 
 export function golden(name: string): unknown {
@@ -12,6 +12,10 @@ export function golden(name: string): unknown {
 export const sessionEvents = (golden("session.json") as { events: AgentEvent[] }).events;
 
 export const accessEvent = (golden("access.json") as { event: AgentEvent }).event;
+
+// Of what the server offers, what this client has no use for: `agent/submit` with whenBusy steers, hunks come as events,
+// trust is the editor's own, and the text of a document is asked for by the library of the language client.
+export const UNSPOKEN = ["agent/steer", "agent/hunks", "agent/output", "workspace/textDocumentContent", "agent/trust"];
 
 interface Example {
   readonly method: string;
@@ -37,11 +41,16 @@ export function eventOf(kind: EventKind): AgentEvent {
   return found;
 }
 
+/** What a provider tells that counts nothing else. */
+export function tokens(inputTokens: number, outputTokens: number): Tokens {
+  return { inputTokens, outputTokens, reasoningTokens: null, cacheReadTokens: null, cacheWriteTokens: null, reportedCostUsd: null };
+}
+
 /** A recorded event, with data that fits its kind. */
 export function recorded<K extends EventKind>(seq: number, kind: K, data: Partial<EventData[K]>): AgentEvent {
-  return { sessionId: "s1", seq, kind, data };
+  return { sessionId: "s1", seq, kind, timestamp: "", data };
 }
 
 export function delta(kind: string, partId: string, offset: number, text: string, after = 0): AgentEvent {
-  return { sessionId: "s1", kind, partId, offset, after, data: { text } };
+  return { sessionId: "s1", kind, timestamp: "", partId, offset, after, data: { text } };
 }

@@ -3,14 +3,16 @@ import { readFileSync } from "node:fs";
 import { JSDOM } from "jsdom";
 import { Feed } from "../../chat/feed";
 import type { Snapshot } from "../../items";
-import type { FromView, ToView } from "../../webview/messages";
+import type { FromView, Posted, ToView } from "../../webview/messages";
 
 const SCRIPT = readFileSync("out/webview/main.js", "utf8");
 
 export class WebviewPage {
   /** What the user did; what is told by itself is below. */
   readonly sent: FromView[] = [];
-  readonly drafts: Extract<FromView, { type: "draft" }>[] = [];
+  readonly drafts: Extract<Posted, { type: "draft" }>[] = [];
+  /** Of the last of them: for which session it is meant. */
+  of = "";
   drawn = 0;
   modelsAsked = 0;
   modelsLooked = 0;
@@ -30,7 +32,7 @@ export class WebviewPage {
       ResizeObserver: class { observe(): void { return; } },
       acquireVsCodeApi: () => ({
         // As over the real channel: a copy, not the page's own object.
-        postMessage: (message: FromView) => { this.take(structuredClone(message)); },
+        postMessage: (message: Posted) => { this.take(structuredClone(message)); },
         getState: () => this.state,
         setState: (now: unknown) => (this.state = now),
       }),
@@ -39,14 +41,18 @@ export class WebviewPage {
     this.dom.window.eval(SCRIPT);
   }
 
-  private take(message: FromView): void {
+  private take(posted: Posted): void {
+    const { of, ...message } = posted;
     if (message.type === "drawn") this.drawn += 1;
     else if (message.type === "models") {
       this.modelsAsked += 1;
       if (message.look) this.modelsLooked += 1;
     }
-    else if (message.type === "draft") this.drafts.push(message);
-    else this.sent.push(message);
+    else if (posted.type === "draft") this.drafts.push(posted);
+    else {
+      this.of = of;
+      this.sent.push(message);
+    }
   }
 
   receive(message: ToView | undefined): void {

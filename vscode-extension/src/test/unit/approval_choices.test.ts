@@ -2,19 +2,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { choicesFor, examples, question } from "../../approvals/choices";
-import type { ApprovalRequest } from "../../protocol";
+import type { ApprovalRequest, Effect } from "../../protocol_approvals";
 import { eventOf } from "../support/golden";
 
 const ASKED = eventOf("approval_requested").data as ApprovalRequest;
 
-function command(text: string, more: ApprovalRequest["effect"] = {}): ApprovalRequest {
-  return { ...ASKED, summary: "the summary", effect: { command: text, ...more } };
+function command(text: string, more: Partial<Effect> = {}): ApprovalRequest {
+  return { ...ASKED, summary: "the summary", effect: { type: "CommandEffect", command: text, ...more } };
 }
 
 test("every rule that the server offers is an answer, with its id and how long it holds", () => {
+  const alone = { allows: [], stillAsked: [] };
   const rules = [
-    { id: "r1", label: "Allow this for this turn", scope: "turn" },
-    { id: "r2", label: "Always allow npm test", scope: "project" },
+    { id: "r1", label: "Allow this for this turn", scope: "turn", ...alone },
+    { id: "r2", label: "Always allow npm test", scope: "project", ...alone },
   ] as const;
   const choices = choicesFor({ ...command("npm test"), rules });
   assert.deepEqual(choices.map(({ label }) => label), [
@@ -30,7 +31,7 @@ test("every rule that the server offers is an answer, with its id and how long i
 });
 
 test("a folder is trusted or not: there is nothing to allow once, and no reason to give", () => {
-  const asked = { ...ASKED, rules: [], effect: { folder: "/home/ada/shop", owner: "1000" } };
+  const asked: ApprovalRequest = { ...ASKED, rules: [], effect: { type: "TrustEffect", folder: "/home/ada/shop", owner: "1000" } };
   const choices = choicesFor(asked);
   assert.deepEqual(choices.map(({ label }) => label), ["Trust This Folder", "Do Not Trust It", "Show in Chat"]);
   assert.deepEqual(choices.flatMap((choice) => (choice.kind === "send" ? [choice.answer.decision] : [])), ["allow", "deny"]);
@@ -41,11 +42,11 @@ test("a rule says what else it would allow, and what would be asked about all th
   const rule = { id: "r", label: "Allow `npm test …`", scope: "session", allows: ["npm test --verbose"], stillAsked: ["npm publish", "npm test > /etc/out"] } as const;
   const [, choice] = choicesFor({ ...command("npm test"), rules: [rule] });
   assert.equal(choice?.detail, "Holds for this session. Also allows: npm test --verbose. Still asked: npm publish · npm test > /etc/out");
-  assert.deepEqual(examples({}), []);
+  assert.deepEqual(examples({ allows: [], stillAsked: [] }), []);
 });
 
 test("only a command can be replaced by another", () => {
-  const choices = choicesFor({ ...ASKED, effect: { files: [{ path: "/a", action: "modify", diff: "" }] } });
+  const choices = choicesFor({ ...ASKED, effect: { type: "WriteEffect", files: [{ path: "/a", action: "modify", diff: "", changeKey: "k" }] } });
   assert.equal(choices.some(({ kind }) => kind === "edit"), false);
 });
 
@@ -62,10 +63,10 @@ test("a line asks in whole only what it shows in whole", () => {
   assert.equal(question(command("x".repeat(121))).isWhole, false);
   assert.equal(question(command("npm test", { envVars: [["CI", "1"]] })).isWhole, false);
   assert.equal(question(command("npm start", { background: true })).text, "agent-ls asks to run in the background: npm start");
-  assert.equal(question({ ...ASKED, tool: "edit", summary: "a.py", effect: { files: [{ path: "/a.py", action: "modify", diff: "" }] } }).isWhole, false);
+  assert.equal(question({ ...ASKED, tool: "edit", summary: "a.py", effect: { type: "WriteEffect", files: [{ path: "/a.py", action: "modify", diff: "", changeKey: "k" }] } }).isWhole, false);
   const page = { ...ASKED, tool: "web_fetch", summary: "the summary" };
-  assert.deepEqual(question({ ...page, effect: { url: "https://a.example/b" } }), { text: "agent-ls asks to fetch https://a.example/b", isWhole: true });
-  assert.deepEqual(question({ ...page, effect: { url: `https://a.example/${"b".repeat(121)}` } }), { text: "agent-ls asks to fetch the summary", isWhole: false });
+  assert.deepEqual(question({ ...page, effect: { type: "FetchEffect", url: "https://a.example/b" } }), { text: "agent-ls asks to fetch https://a.example/b", isWhole: true });
+  assert.deepEqual(question({ ...page, effect: { type: "FetchEffect", url: `https://a.example/${"b".repeat(121)}` } }), { text: "agent-ls asks to fetch the summary", isWhole: false });
 });
 
 test("the golden question is understood", () => {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Feed } from "../../chat/feed";
+import { otherWords } from "../../chat/queue_changes";
 import type { Snapshot } from "../../items";
 import { apply, newSnapshot } from "../../snapshot";
 import type { FromView, Offer } from "../../webview/messages";
@@ -79,7 +80,7 @@ test("what waits can be edited, moved, sent and removed, and an edit is not lost
   const s = newSnapshot();
   const feed = page.show(s);
   const queue = (...texts: string[]) => {
-    apply(s, recorded(s.lastSeq + 1, "queue", { items: texts.map((text) => ({ queuedId: text, text })) }));
+    apply(s, recorded(s.lastSeq + 1, "queue", { items: texts.map((text) => ({ queuedId: text, text, clientKey: "", images: 0 })) }));
     next(page, feed, s);
   };
   queue("one", "two", "three");
@@ -108,6 +109,20 @@ test("what waits can be edited, moved, sent and removed, and an edit is not lost
     { type: "removeQueued", queuedId: "three" },
     { type: "editQueued", queuedId: "two", text: "two, but better" },
   ]);
+});
+
+// req: H9
+test("the pictures of what waits are told, also while its words are edited", (t) => {
+  const page = open(t);
+  const s = newSnapshot();
+  const feed = page.show(s);
+  apply(s, recorded(1, "queue", { items: [{ queuedId: "one", text: "look", clientKey: "", images: 2 }, { queuedId: "two", text: "", clientKey: "", images: 1 }] }));
+  next(page, feed, s);
+  const rows = () => [...page.document.querySelectorAll<HTMLElement>("#queue li")].map((each) => each.textContent);
+  assert.deepEqual(rows(), ["look+ 2 pictures", "+ 1 picture"]);
+  page.find('#queue [data-action="edit"]').click();
+  assert.match(rows()[0] ?? "", /2 pictures stay with it/);
+  assert.deepEqual(otherWords("one", "look here"), { edit: { queuedId: "one", input: [{ type: "text", text: "look here" }], keepImages: true } });
 });
 
 test("another command than the one that was asked about goes with the answer, and without a rule", (t) => {
@@ -186,7 +201,7 @@ test("a model is found by typing, one without a key says so, and efforts are tho
   page.show(s);
   const providers = [{ id: "anthropic", name: "Anthropic", hasKey: true, keyVariable: "A" }, { id: "openai", name: "OpenAI", hasKey: false, keyVariable: "OPENAI_API_KEY" }];
   const model = (provider: string, id: string, efforts: string[]) => ({ provider, id, name: id.toUpperCase(), efforts, isDefault: false, images: true });
-  const models = { providers, models: [model("openai", "wide", ["low"]), { ...model("ollama", "qwen", []), address: "http://127.0.0.1:11434" }, model("anthropic", "claude-x", ["low", "high"])] };
+  const models = { defaultProvider: "anthropic", providers, models: [model("openai", "wide", ["low"]), { ...model("ollama", "qwen", []), address: "http://127.0.0.1:11434" }, model("anthropic", "claude-x", ["low", "high"])] };
   page.receive({ type: "models", models });
   assert.deepEqual([...page.find("select[aria-label=Effort]").querySelectorAll("option")].map(({ value }) => value), ["", "low", "high"]);
   page.button("CLAUDE-X").click();
@@ -221,7 +236,7 @@ test("a draft is told with every key, and each session has its own", (t) => {
   };
   page.type("for the");
   page.type("for the first");
-  assert.deepEqual(page.drafts.at(-1), { type: "draft", text: "for the first", attachments: null, isLast: false });
+  assert.deepEqual(page.drafts.at(-1), { type: "draft", text: "for the first", attachments: null, isLast: false, of: "" });
   assert.equal(shown("s1", null), "for the first", "what was written before there was a session is for it");
   assert.equal(shown("s1", { text: "old", attachments: [] }), "for the first", "the same session again: the page knows best");
   assert.equal(shown("s2", { text: "kept by the server", attachments: [] }), "kept by the server");
@@ -237,7 +252,7 @@ test("an answer is read out once it is whole, not while it grows", (t) => {
   const said = () => page.find("[aria-label='Answers of the agent']").textContent;
   apply(s, recorded(1, "assistant_text_start", { partId: "p" }));
   for (const [i, text] of ["It ", "works."].entries()) {
-    apply(s, { sessionId: "s1", kind: "assistant_text_delta", partId: "p", offset: i * 3, after: 1, data: { text } });
+    apply(s, { sessionId: "s1", kind: "assistant_text_delta", timestamp: "", partId: "p", offset: i * 3, after: 1, data: { text } });
     next(page, feed, s);
     assert.equal(said(), "");
   }

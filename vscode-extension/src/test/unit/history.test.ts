@@ -7,7 +7,7 @@ import type { SubscribeResult } from "../../protocol";
 import type { StoredItem, StoredItems } from "../../protocol_chat";
 import { apply, newSnapshot, pendingApprovals, subscribed } from "../../snapshot";
 import type { EndView } from "../../webview/messages";
-import { subscription } from "../support/fake_connection";
+import { NOTHING_PENDING, sessionInfo, subscription } from "../support/fake_connection";
 import { delta, recorded, sessionEvents } from "../support/golden";
 
 function stored<K extends keyof StoredItems>(seq: number, kind: K, data: StoredItems[K], turnId = "t1"): StoredItem {
@@ -15,7 +15,7 @@ function stored<K extends keyof StoredItems>(seq: number, kind: K, data: StoredI
 }
 
 const FILE = { path: "/w/a.py", uri: "file:///w/a.py", action: "modify", added: 2, removed: 1 } as const;
-const REQUEST = { requestId: "a1", callId: "c2", tool: "shell", summary: "ls", reason: "", effect: { command: "ls" }, digest: "d", rules: [] };
+const REQUEST = { requestId: "a1", callId: "c2", tool: "shell", summary: "ls", reason: "", effect: { type: "CommandEffect", command: "ls" }, digest: "d", rules: [], agentId: "" } as const;
 
 const NEWEST_FIRST = [
   stored(20, "approval", { request: REQUEST, status: "pending" }),
@@ -30,8 +30,8 @@ const NEWEST_FIRST = [
 function opened(more: Partial<SubscribeResult> = {}) {
   const result = subscription("s1", {
     lastSeq: 20,
-    openParts: [{ partId: "p2", kind: "assistant_text_delta", text: "Now I see" }],
-    pending: { approvals: [REQUEST] },
+    openParts: [{ partId: "p2", kind: "assistant_text_delta", text: "Now I see", name: "" }],
+    pending: { ...NOTHING_PENDING, approvals: [REQUEST] },
     snapshot: { items: NEWEST_FIRST, more: true, plan: { explanation: "", items: [] } },
     draft: { text: "half", attachments: [] },
     ...more,
@@ -50,6 +50,11 @@ test("a long session opens with the newest items, oldest first, and what waits i
   assert.equal(s.terminals.get("term1")?.running, true);
 });
 
+test("what waits for the end of the turn is told with the session: its event is not among those that come", () => {
+  const queue = [{ queuedId: "q1", text: "And then", images: 0 }];
+  assert.deepEqual(opened({ session: sessionInfo("s1", { queue }) }).queue, queue);
+});
+
 test("what was open goes on where it stands", () => {
   const s = opened();
   const text = s.partItem.get("p2");
@@ -64,7 +69,7 @@ test("what was open goes on where it stands", () => {
 
 test("a turn that was open sums up its files when it ends", () => {
   const s = opened();
-  apply(s, { ...recorded(21, "file_change", { ...FILE, callId: "c3", diff: "" }), turnId: "t1" });
+  apply(s, { ...recorded(21, "file_change", { ...FILE, callId: "c3", diff: "", hunks: [] }), turnId: "t1" });
   apply(s, { ...recorded(22, "processing_end", { reason: "completed" }), turnId: "t1" });
   const last = s.items.at(-1);
   assert.deepEqual(last?.kind === "end" && last.files, [{ ...FILE, added: 4, removed: 2 }]);

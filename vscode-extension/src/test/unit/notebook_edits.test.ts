@@ -1,12 +1,13 @@
 // req: H15
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type NotebookChange, changedPart, fits } from "../../context/notebook_edits";
+import { changedPart, fits } from "../../context/notebook_edits";
+import type { NotebookChange } from "../../protocol_asked";
 
 const CHANGE: NotebookChange = {
   uri: "file:///a.ipynb",
   cellCount: 3,
-  texts: [{ index: 0, was: "a\nb", text: "c" }],
+  texts: [{ index: 0, uri: "vscode-notebook-cell:/a.ipynb#W0", was: "a\nb", text: "c" }],
   splices: [{ start: 2, was: ["last"], cells: [] }],
 };
 

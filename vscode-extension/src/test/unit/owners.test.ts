@@ -1,7 +1,7 @@
 // req: R4, H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { foldAccess, isReadOnly, ownerWords } from "../../owners";
+import { foldAccess, isReadOnly, isRefused, ownerWords } from "../../owners";
 import type { AgentEvent } from "../../protocol";
 import { Library } from "../../sessions/library";
 import { Sessions } from "../../session";
@@ -11,8 +11,8 @@ import { accessEvent, recorded } from "../support/golden";
 import { WebviewPage } from "../support/webview_page";
 
 const OWNER = { pid: 4711, host: "ada", program: "Neovim" };
-const ASKED = { requestId: "r1", callId: "c1", tool: "shell", summary: "make test", effect: { type: "CommandEffect", command: "make test", cwd: "/w", digest: "d" }, digest: "d", reason: "it is a command", rules: [] };
-const QUESTION = { questionId: "q1", callId: "c2", agentId: "", question: "Which one?", choices: ["this", "that"], multiple: false };
+const ASKED = { requestId: "r1", callId: "c1", tool: "shell", summary: "make test", effect: { type: "CommandEffect", command: "make test", workingDir: "/w" }, digest: "d", reason: "it is a command", rules: [], agentId: "" } as const;
+const QUESTION = { questionId: "q1", callId: "c2", question: "Which one?", choices: ["this", "that"], multiple: false };
 
 function asking() {
   const s = newSnapshot();
@@ -22,7 +22,7 @@ function asking() {
   return s;
 }
 
-const readOnly: AgentEvent = { sessionId: "s1", kind: "access", data: { access: "readOnly", owner: OWNER } };
+const readOnly: AgentEvent = { sessionId: "s1", kind: "access", timestamp: "", data: { access: "readOnly", owner: OWNER } };
 
 test("the golden event of access is applied whatever its place, and leaves the numbers as they are", () => {
   const s = asking();
@@ -59,7 +59,7 @@ test("an owner of before is forgotten with the next subscription", () => {
   const s = asking();
   apply(s, readOnly);
   subscribed(s, { ...subscription("s1"), lastSeq: 2, session: sessionInfo("s1") });
-  assert.deepEqual([isReadOnly(s), s.session.owner], [false, null]);
+  assert.deepEqual([isReadOnly(s), s.session.owner], [false, undefined]);
 });
 
 test("to another editor's session nothing is sent, and no draft is kept", async () => {
@@ -73,6 +73,23 @@ test("to another editor's session nothing is sent, and no draft is kept", async 
   assert.deepEqual(connection.methods(), ["agent/subscribe"]);
   const last = sessions.snapshot.items.at(-1);
   assert.ok(last?.kind === "notice" && last.text === "Not sent: this session is owned by Neovim (process 4711 on ada)." && last.hint?.includes("Take Over"));
+});
+
+test("what would change another editor's session is not sent and is said; what only looks is", async () => {
+  const connection = new FakeConnection({
+    "agent/subscribe": ({ sessionId }) => ({ ...subscription(sessionId), session: sessionInfo("s1", { access: "readOnly", owner: OWNER }) }),
+    "agent/rules": () => ({ rules: [] }),
+  });
+  const sessions = new Sessions(connection, { newKey: () => "k", folder: () => "file:///w", configuration: () => ({}), log: () => undefined });
+  await sessions.open("s1");
+  await sessions.interrupt();
+  await sessions.configure({ mode: "plan" });
+  assert.ok(isRefused(sessions, "agent/approve", "answered"));
+  assert.deepEqual(await sessions.ofCurrent("agent/rules", ({ sessionId }) => ({ sessionId })), { rules: [] });
+  assert.deepEqual(connection.methods(), ["agent/subscribe", "agent/rules"]);
+  const said = sessions.snapshot.items.flatMap((item) => (item.kind === "notice" ? [item.text] : []));
+  const words = "this session is owned by Neovim (process 4711 on ada).";
+  assert.deepEqual(said, [`Not done: ${words}`, `Not done: ${words}`, `Not answered: ${words}`]);
 });
 
 test("a take over names the session, and force only where it was said", async () => {
@@ -97,8 +114,10 @@ test("the chat of another editor's session has no answers and no prompt, but a b
   const text = page.document.body.textContent;
   assert.match(text, /Its owner decides\./);
   assert.match(text, /Its owner answers\./);
-  assert.match(text, /read only: owned by another editor/);
+  assert.match(text, /read only/);
   assert.equal(page.prompt.disabled, true);
+  assert.deepEqual([...page.document.querySelectorAll<HTMLSelectElement>("#composer select")].map(({ disabled }) => disabled), [true, true]);
+  assert.ok(page.document.body.classList.contains("read-only"), "by which the style hides what only an owner may do");
   page.button("Take Over").click();
   assert.deepEqual(page.sent.at(-1), { type: "command", command: "takeOver" });
 
@@ -106,5 +125,6 @@ test("the chat of another editor's session has no answers and no prompt, but a b
   page.receive(feed.update(s));
   assert.ok(buttons() > 0);
   assert.equal(page.prompt.disabled, false);
+  assert.ok(!page.document.body.classList.contains("read-only"));
   page.close();
 });

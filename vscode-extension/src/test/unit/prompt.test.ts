@@ -38,12 +38,30 @@ test("what is attached is named by its part alone", () => {
 
 function drafts() {
   const kept: DraftView[] = [];
-  const tell = (text: string, more: { readonly isLast?: boolean; readonly attachments?: DraftView["attachments"] } = {}) => {
-    box.take({ type: "draft", text, attachments: more.attachments ?? null, isLast: more.isLast ?? false });
+  const keptOf: string[] = [];
+  const tell = (text: string, more: { readonly isLast?: boolean; readonly attachments?: DraftView["attachments"]; readonly of?: string } = {}) => {
+    box.take({ type: "draft", text, attachments: more.attachments ?? null, isLast: more.isLast ?? false, of: more.of ?? "" });
   };
-  const box = new Drafts((draft) => kept.push(draft));
-  return { kept, tell, box };
+  const box = new Drafts((draft, of) => {
+    kept.push(draft);
+    keptOf.push(of);
+  });
+  return { kept, keptOf, tell, box };
 }
+
+test("what was typed just before another session was shown is kept where it was typed", () => {
+  const { kept, keptOf, tell, box } = drafts();
+  const attachments = [{ label: "p", part: { type: "image", mediaType: "image/png", data: "AAAA" } }] as const;
+  box.replace({ text: "", attachments: [] }, "s1");
+  tell("half a", { of: "s1", attachments });
+  box.replace({ text: "of the second", attachments: [] }, "s2");
+  tell("half a thought", { of: "s1" });
+  box.flush();
+  assert.deepEqual([kept.map(({ text }) => text), keptOf], [["half a", "half a thought"], ["s1", "s1"]]);
+  assert.deepEqual(kept.at(-1)?.attachments, attachments);
+  tell("of the second one", { of: "s2", isLast: true });
+  assert.deepEqual([kept.at(-1)?.text, keptOf.at(-1)], ["of the second one", "s2"]);
+});
 
 test("a draft is kept once after the last key, at once when the page goes or the message was sent", (t) => {
   mock.timers.enable({ apis: ["setTimeout"] });

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { folds } from "../../folds";
 import { EVENT_METHOD, problemOf } from "../../protocol";
 import type { Requests } from "../../requests";
-import { examples, golden, sessionEvents } from "../support/golden";
+import { UNSPOKEN, examples, golden, sessionEvents } from "../support/golden";
 
 // Each request that we make; the type fails when requests.ts knows one that is not here.
 const SPOKEN: { [M in keyof Requests]: true } = {
@@ -24,10 +24,6 @@ const NEWER = new Set([
   "agent/terminalOutput", "agent/fork", "agent/rename", "agent/closeSession", "agent/deleteSession", "agent/export", "agent/setCredential",
   "agent/history", "agent/queue", "agent/models", "agent/commands", "agent/complete", "agent/compact",
 ]);
-
-// Of what the server offers, what this client has no use for: `agent/submit` with whenBusy steers, hunks come as events,
-// trust is the editor's own.
-const UNSPOKEN = ["agent/steer", "agent/hunks", "agent/output", "workspace/textDocumentContent", "agent/trust"];
 
 test("every method of the golden examples is spoken here, or left out on purpose", () => {
   const known = new Set([...Object.keys(SPOKEN), ...UNSPOKEN, "agent/editorState", "agent/diagnostics", "agent/draft"]);

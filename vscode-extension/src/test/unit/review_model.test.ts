@@ -4,11 +4,11 @@ import { test } from "node:test";
 import type { EventData } from "../../events";
 import type { Hunk } from "../../items";
 import type { FileHunks, HunkState } from "../../protocol";
-import { type Hunks, applyEvent, at, files, next, ofFile, replaceSession, selected, setHunk, uriOfPath } from "../../review/model";
+import { type Hunks, applyEvent, at, files, next, ofFile, replaceSession, selected, setHunk } from "../../review/model";
 import { eventOf, examples } from "../support/golden";
 import { hunk, hunksOf } from "../support/hunks";
 
-const URI = (eventOf("file_change").data as EventData["file_change"]).uri ?? "";
+const URI = (eventOf("file_change").data as EventData["file_change"]).uri;
 
 const ids = (hunks: readonly Hunk[]) => hunks.map(({ id }) => id);
 
@@ -57,10 +57,6 @@ test("next and previous go through the file, on to others, and round", () => {
   assert.deepEqual([go("file:///a", 9, -1), go("file:///a", 7, -1), go("file:///a", 2, -1), go("file:///b", 0, -1)], ["a2", "a1", "c1", "a2"]);
   assert.deepEqual([next(hunks, undefined, 1)?.hunk.id, next(hunks, undefined, -1)?.hunk.id], ["a1", "c1"]);
   assert.equal(next(new Map(), undefined, 1), undefined);
-});
-
-test("a path without a uri gets one", () => {
-  assert.equal(uriOfPath("/home/ada/a b.py"), "file:///home/ada/a%20b.py");
 });
 
 test("a selection means whole hunks, and lines of those that it cuts", () => {

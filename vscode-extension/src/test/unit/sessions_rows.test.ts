@@ -35,7 +35,7 @@ test("an exported file is named by the title, without what file systems refuse",
 });
 
 test("a page goes on from the cursor of the one before", async () => {
-  const connection = new FakeConnection({ "agent/sessions": ({ cursor }) => ({ sessions: [sessionInfo(cursor ?? "first")], nextCursor: cursor === undefined ? "c" : null }) });
+  const connection = new FakeConnection({ "agent/sessions": ({ cursor }) => ({ sessions: [sessionInfo(cursor ?? "first")], ...(cursor === undefined && { nextCursor: "c" }) }) });
   const library = new Library(connection, () => "k");
   assert.equal((await library.page("file:///w")).nextCursor, "c");
   const second = await library.page("file:///w", "c");

@@ -1,9 +1,11 @@
 // req: H3, H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { EventData } from "../../events";
 import type { Item, Snapshot } from "../../items";
 import { activity, addNotice, apply, drain, newSnapshot, pendingApprovals, subscribed } from "../../snapshot";
-import { foldCases, recorded, sessionEvents } from "../support/golden";
+import { NOTHING_PENDING } from "../support/fake_connection";
+import { foldCases, recorded, sessionEvents, tokens } from "../support/golden";
 
 /** Those fields of an item that the golden file names. */
 function viewOf(item: Item, wanted: Record<string, unknown>): Record<string, unknown> {
@@ -61,7 +63,7 @@ test("events in pieces or from a subscription fold to the same items", () => {
   const live = wholeSession();
   const s = newSnapshot();
   const session = { ...live.session, state: "CLOSED" } as Parameters<typeof subscribed>[1]["session"];
-  assert.equal(subscribed(s, { clientId: "c", session, events, lastSeq: events.length, pending: {} }), "applied");
+  assert.equal(subscribed(s, { clientId: "c", session, events, lastSeq: events.length, openParts: [], pending: NOTHING_PENDING }), "applied");
   const plain = (items: Item[]) => items.map((item) => JSON.stringify(item, (key, value: unknown) => (key === "revision" ? 0 : value)));
   assert.deepEqual(plain(s.items), plain(live.items));
 });
@@ -86,7 +88,7 @@ test("the activity is what the user wants to know", () => {
 });
 
 test("a suspended turn goes on without a word; a session that was closed says that it is back", () => {
-  const told = (reason: string): string[] => {
+  const told = (reason: EventData["session_end"]["reason"]): string[] => {
     const s = newSnapshot();
     apply(s, recorded(1, "session_end", { state: "CLOSED", reason }));
     apply(s, recorded(2, "session_start", { provider: "p", model: "m", resumed: true }));
@@ -113,8 +115,8 @@ test("what was rolled back is out of the conversation until that is taken back",
 
 test("what a subagent does belongs to it, and its window is not that of the session", () => {
   const s = newSnapshot();
-  const usage = (inputTokens: number, contextTokens: number) => ({ total: { inputTokens, outputTokens: 1 }, contextTokens, contextWindowTokens: 100, totalCostUsd: 1 });
-  const about = { agentId: "agent_1", task: "Look", reason: "", output: "" };
+  const usage = (inputTokens: number, contextTokens: number) => ({ total: tokens(inputTokens, 1), contextTokens, contextWindowTokens: 100, totalCostUsd: 1 });
+  const about = { agentId: "agent_1", task: "Look", reason: "", output: "" } as const;
   apply(s, recorded(1, "usage", usage(10, 50)));
   apply(s, recorded(2, "subagent", { ...about, status: "running", turnsUsed: 0 }));
   apply(s, { ...recorded(3, "tool_call_start", { callId: "c", name: "grep", arguments: "{}", summary: "x" }), agentId: "agent_1" });

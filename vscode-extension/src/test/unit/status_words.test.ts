@@ -5,7 +5,7 @@ import type { Snapshot } from "../../items";
 import { apply, newSnapshot } from "../../snapshot";
 import { money, short, statusLine } from "../../status_words";
 import { sessionInfo } from "../support/fake_connection";
-import { recorded } from "../support/golden";
+import { recorded, tokens } from "../support/golden";
 
 const NOTHING = { files: 0, proposals: 0 };
 
@@ -23,7 +23,7 @@ test("without a session only the name is there", () => {
 test("what it does, what waits, the model and the cost, in this order", () => {
   const s = shown();
   apply(s, recorded(1, "state", { state: "PROCESSING" }));
-  apply(s, recorded(2, "usage", { total: { inputTokens: 1200, outputTokens: 30 }, contextTokens: 600, contextWindowTokens: 1000, totalCostUsd: 0.234 }));
+  apply(s, recorded(2, "usage", { total: tokens(1200, 30), contextTokens: 600, contextWindowTokens: 1000, totalCostUsd: 0.234 }));
   const line = statusLine(s, { files: 2, proposals: 0 }, false);
   assert.equal(line.text, "$(sync~spin) agent-ls: working · 2 files to review · large · $0.23");
   assert.deepEqual(line.details, ["large · ask", "In w", "Context: 60 % of 1k tokens", "Used: 1.2k in (0 from the cache), 30 out", "Cost: $0.23"]);

@@ -114,10 +114,27 @@ test("an approval shows the exact command and sends each answer by its ids", (t)
   ]);
 });
 
+// req: H7
+test("nothing of what is to be allowed is hidden or turned around", (t) => {
+  const page = open(t);
+  const s = newSnapshot();
+  const words = "ls \u001b];rm -r build;\u0007 \u202etxet";
+  const diff = `--- a\n+++ b\n@@ -1 +1 @@\n-old\r\n+${words}\r\n`;
+  const asked = { tool: "shell", summary: words, reason: "", digest: "d", rules: [] };
+  const command = { type: "CommandEffect", command: words, workingDir: "/w", envVars: [], background: false } as const;
+  const write = { type: "WriteEffect", files: [{ path: "/w/a.py", action: "modify", diff, changeKey: "k" }] } as const;
+  apply(s, recorded(1, "approval_requested", { ...asked, requestId: "a", callId: "c", effect: command }));
+  apply(s, recorded(2, "approval_requested", { ...asked, requestId: "b", callId: "d", effect: write }));
+  page.show(s);
+  const whole = "ls \u241b];rm -r build;\u2407 \ufffdtxet";
+  assert.equal(page.find(".approval .command").textContent, whole);
+  assert.match(page.find(".approval .diff").textContent, new RegExp(`-old\n\\+ls \u241b\\];rm -r build;\u2407 \ufffdtxet\n`));
+});
+
 test("an approval of an added tool shows in whole what it is called with, and offers no other words", (t) => {
   const page = open(t);
   const s = newSnapshot();
-  const effect = { type: "CallEffect", tool: "deploy", text: "./scripts/deploy --to production", category: "admin", workingDir: "/w", envVars: [["TOKEN", "${TOKEN}"]] as const };
+  const effect = { type: "CallEffect", tool: "deploy", text: "./scripts/deploy --to production", category: "admin", workingDir: "/w", envVars: [["TOKEN", "${TOKEN}"]] } as const;
   apply(s, recorded(1, "approval_requested", { requestId: "a", callId: "c", tool: "deploy", summary: "./scripts/deploy…", reason: "", effect, digest: "d", rules: [] }));
   page.show(s);
   assert.match(page.find(".approval").textContent, /Allow deploy\?.*\.\/scripts\/deploy --to production.*with TOKEN=\$\{TOKEN\}/s);
@@ -126,7 +143,7 @@ test("an approval of an added tool shows in whole what it is called with, and of
 
 function manyRules(): Snapshot {
   const s = newSnapshot();
-  const effect = { type: "CommandEffect", command: "npm run build", workingDir: "/w", envVars: [], background: false };
+  const effect = { type: "CommandEffect", command: "npm run build", workingDir: "/w", envVars: [], background: false } as const;
   const rules = (["session", "project", "user"] as const).map((scope) => ({ id: scope, label: { session: "Allow npm run build … in this session", project: "Allow npm run build … in this project, from now on", user: "Allow npm run build … in all projects, from now on" }[scope], scope, allows: ["npm run build --verbose"], stillAsked: [] }));
   apply(s, recorded(1, "approval_requested", { requestId: "a", callId: "c", tool: "shell", summary: "npm run build", reason: "", effect, digest: "d", rules }));
   return s;
@@ -262,7 +279,7 @@ test("output is shown without colours, and of a line written over its last state
   const page = open(t);
   const s = newSnapshot();
   apply(s, recorded(1, "tool_call_start", { callId: "c", name: "shell", arguments: "{}", summary: "make" }));
-  apply(s, delta("tool_call_output_delta", "c:out", 0, "\u001b[31mred\u001b[0m\r\n10%\r50%\r100%\n", 1));
+  apply(s, delta("tool_call_output_delta", "c:out", 0, "\u001b[31mred\u001b(B\u001b[m\u0007\r\n10%\r50%\r100%\u001b7\u001b8\u001bPq#0\u001b\\\n", 1));
   page.show(s);
   assert.equal(page.find(".tail").textContent, "red\n100%");
 });

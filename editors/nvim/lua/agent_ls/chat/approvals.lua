@@ -15,7 +15,9 @@ local function waiting(item)
     return item
   end
   local oldest = snapshot.pending(session.snapshot())[1]
-  if not oldest then
+  if not is_ours then
+    session.say_others("answered")
+  elseif not oldest then
     log.notify("Nothing waits for approval.")
   end
   return oldest

@@ -57,7 +57,7 @@ local function cost(s)
   return dollars and (dollars < 0.01 and "<$0.01" or ("$%.2f"):format(dollars)) or ""
 end
 
----@param info agent_ls.SessionInfo
+---@param info agent_ls.wire.SessionInfo
 ---@return string
 local function model(info)
   if info.isWalkthrough then

@@ -45,7 +45,8 @@ end
 ---@param line string as a program wrote it
 ---@return string without colours, and as a terminal would leave it after carriage returns
 function M.plain(line)
-  line = line:gsub("\27%[[%d;:?<=>]*[ -/]*[@-~]", ""):gsub("\27%][^\7\27]*\7?", ""):gsub("\27.", "")
+  line = line:gsub("\27%[[%d;:?<=>]*[ -/]*[@-~]", ""):gsub("\27[%]PX^_][^\7\27]*\7?", "")
+  line = line:gsub("\27[ -/]+[0-~]", ""):gsub("\27.", "")
   line = line:gsub("\r+$", ""):gsub("^.*\r", "")
   return (line:gsub("[%z\1-\8\11-\31]", ""))
 end

@@ -12,6 +12,7 @@ local M = {}
 local bufnr ---@type integer?
 local sent = {} ---@type string[] what was sent from here, oldest first
 local shown_id ---@type string? the session whose draft stands in the prompt
+local is_for_next = false -- a session is being made, and what is written was begun since it was asked for
 local draft_timer ---@type uv.uv_timer_t?
 local DRAFT_MS = 500 -- after the last key
 local recalled = 0 -- how far back in `sent` the prompt shows, 0: what is being written
@@ -59,29 +60,34 @@ end
 ---The same at once.
 function M.tell_draft()
   if bufnr and api.nvim_buf_is_loaded(bufnr) and shown_id == session.current_id() then
-    local known = session.snapshot().draft
-    local text = M.text()
-    if text ~= (known and known.text or "") then
-      session.keep_draft(text)
-    end
+    session.keep_draft(M.text())
   end
 end
 
----Another session is shown: its draft takes the place of the one before, which was kept.
+---A session is being made: what is written into an empty prompt from now on is meant for it.
+---@param is_made boolean? it is not any more
+function M.expect(is_made) is_for_next = not is_made and M.text() == "" end
+
+---Another session is shown: its draft takes the place of the one before, which is kept where it was written.
 ---@param change agent_ls.Change
 function M.on_change(change)
   if not change.switched or session.current_id() == shown_id then
     return
   end
-  local before = shown_id
+  local before, text = shown_id, M.text()
   shown_id = session.current_id()
   local draft = session.snapshot().draft
+  local theirs = draft and draft.text or ""
   -- What was written before there was any session is meant for the first one.
-  if draft and draft.text ~= "" and (before or M.text() == "") then
-    M.set_text(draft.text)
-  elseif before then
-    M.set_text("")
+  local is_carried = text ~= "" and (not before or is_for_next and theirs == "")
+  is_for_next = false
+  if before then
+    session.keep_draft(is_carried and "" or text, before)
   end
+  if is_carried then
+    return M.keep_draft()
+  end
+  M.set_text(theirs)
 end
 
 ---Shows what the prompt is for while nothing is in it.

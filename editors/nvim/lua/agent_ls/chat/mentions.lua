@@ -7,7 +7,7 @@ local M = {}
 
 local WAIT_MS = 1500 -- for the server; a first list of a large folder takes longer, and is there for the next letter
 
-local chosen = {} ---@type table<string, table> the part of each word that was offered
+local chosen = {} ---@type table<string, agent_ls.wire.InputPart> the part of each word that was offered
 
 ---@param before string what stands before the cursor in its line
 ---@param row integer line of the prompt, from 1
@@ -25,7 +25,7 @@ end
 
 ---@param trigger "@"|"/"
 ---@param query string
----@return table[] items of agent/complete
+---@return agent_ls.wire.Completion[]
 local function ask(trigger, query)
   local lsp = client.lsp()
   if not lsp then
@@ -55,7 +55,7 @@ end
 
 ---What a message mentions of what was offered, and its text without a command at its beginning.
 ---@param text string
----@return table[] parts
+---@return agent_ls.wire.InputPart[] parts
 ---@return string text "" when all of it is in the parts
 function M.parts(text)
   local parts = {}

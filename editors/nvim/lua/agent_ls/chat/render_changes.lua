@@ -1,7 +1,7 @@
 -- Changes of files, and what the agent asks leave for, as lines and highlights. Pure.
 local canvas = require("agent_ls.chat.canvas")
 
-local cut, plain, plural = canvas.cut, canvas.plain, canvas.plural
+local cut, plural = canvas.cut, canvas.plural
 
 local M = {}
 
@@ -66,7 +66,8 @@ local function draw_diff(out, diff, options)
     end
     if line.sign ~= "@" then
       local group = DIFF_GROUPS[line.sign]
-      local text = { plain(line.text), not group and "AgentLsDim" or nil }
+      -- In whole, control characters too: who looks at a change is to see all of it.
+      local text = { (line.text:gsub("\r$", "")), not group and "AgentLsDim" or nil }
       out:add({ options.prefix, { line.sign .. " " }, text }, group and { line_hl_group = group } or nil)
     elseif i > 1 then
       out:add({ options.prefix, { "⋯", "AgentLsDim" } })
@@ -203,11 +204,11 @@ local BAR = { "┃ ", "AgentLsAsk" }
 local INDENTED_BAR = { "┃   ", "AgentLsAsk" }
 
 ---What exactly is asked: the command or the change, word for word.
----@param request table
+---@param request agent_ls.wire.ApprovalRequested
 ---@param ctx agent_ls.RenderContext
 ---@param max_lines integer of each diff
 local function draw_effect(request, ctx, out, max_lines)
-  local effect = request.effect or {}
+  local effect = request.effect
   if effect.command then
     for _, line in ipairs(vim.split(effect.command, "\n", { plain = true })) do
       out:add({ INDENTED_BAR, { line, "AgentLsStrong" } })
@@ -226,7 +227,7 @@ local function draw_effect(request, ctx, out, max_lines)
         { file.action .. " " },
         { ctx.relative(file.path), "AgentLsPath" },
       })
-      draw_diff(out, file.diff or "", {
+      draw_diff(out, file.diff, {
         max_lines = max_lines,
         is_brief = false,
         key = ctx.keys.expand,
@@ -250,10 +251,10 @@ local function draw_effect(request, ctx, out, max_lines)
   end
 end
 
----@param request table
+---@param request agent_ls.wire.ApprovalRequested
 ---@return string
 local function question(request)
-  local effect = request.effect or {}
+  local effect = request.effect
   if effect.command then
     return effect.inputOf and "Type this?" or "Run this command?"
   end
@@ -264,11 +265,11 @@ local function question(request)
 end
 
 ---What the first rule that has examples would allow besides, and what it would not: those after it have the same.
----@param rules table[]
+---@param rules agent_ls.wire.RuleOffer[]
 ---@param out agent_ls.Canvas
 local function draw_examples(rules, out)
   for _, rule in ipairs(rules) do
-    local allows, asked = rule.allows or {}, rule.stillAsked or {}
+    local allows, asked = rule.allows, rule.stillAsked
     if #allows > 0 or #asked > 0 then
       for _, told in ipairs({ { "also allows: ", allows }, { "still asked: ", asked } }) do
         if #told[2] > 0 then
@@ -281,37 +282,37 @@ local function draw_examples(rules, out)
   end
 end
 
----@param request table
+---@param request agent_ls.wire.ApprovalRequested
 ---@param ctx agent_ls.RenderContext
 ---@param out agent_ls.Canvas
 local function draw_keys(request, ctx, out)
   local keys = ctx.keys
-  local is_trust = (request.effect or {}).folder ~= nil
+  local is_trust = request.effect.folder ~= nil
   local allow, deny = is_trust and " trust it" or " allow once", is_trust and " do not" or " deny"
   local chunks = { BAR, { keys.allow or ":AgentLs approve", "AgentLsKey" }, { allow } }
   vim.list_extend(chunks, { { "   " }, { keys.deny or ":AgentLs deny", "AgentLsKey" }, { deny } })
-  local effect = request.effect or {}
+  local effect = request.effect
   if effect.command and not effect.inputOf then
     vim.list_extend(chunks, { { "   " }, { keys.edit_command or ":AgentLs edit", "AgentLsKey" }, { " change" } })
   end
   out:add(chunks)
   local key = keys.allow_rule or ":AgentLs allow"
-  for i, rule in ipairs(request.rules or {}) do
+  for i, rule in ipairs(request.rules) do
     local is_told = rule.label:find("this " .. rule.scope, 1, true)
     local label = is_told and rule.label or ("%s (this %s)"):format(rule.label, rule.scope)
     -- One key for all: it asks which, when there are several.
     local before = i == 1 and { key .. " ", "AgentLsKey" } or { (" "):rep(#key + 1) }
     out:add({ BAR, before, { label } })
   end
-  draw_examples(request.rules or {}, out)
+  draw_examples(request.rules, out)
 end
 
 local SCOPE_WORDS = { once = "once", turn = "for this turn", session = "for this session" }
 
 function M.approval(item, ctx, out)
-  local request = item.request --[[@as table]]
+  local request = assert(item.request)
   local what = cut(request.summary, ctx.width - 20)
-  local trusted = (request.effect or {}).folder
+  local trusted = request.effect.folder
   if trusted and item.status ~= "pending" and item.decided_by ~= "interrupt" then
     local is_allowed = item.status == "allow"
     local mark = { is_allowed and "✓ " or "✗ ", is_allowed and "AgentLsDone" or "AgentLsFailed" }
@@ -330,7 +331,7 @@ function M.approval(item, ctx, out)
   end
   out:add({ BAR, { question(request), "AgentLsAsk" } })
   draw_effect(request, ctx, out, ctx.expanded[item.id] and math.huge or M.ASKED_LINES)
-  if (request.reason or "") ~= "" then
+  if request.reason ~= "" then
     out:add({ BAR, { request.reason, "AgentLsDim" } })
   end
   if ctx.read_only then

@@ -11,7 +11,7 @@ local ACTIONS = { create = "write again", modify = "change back", delete = "remo
 local MAX_DIFF_LINES = 12 -- of each file: enough to recognise it
 
 ---@param out string[]
----@param file table of agent/revert
+---@param file agent_ls.wire.RevertFile
 local function describe(out, file)
   local path = vim.fn.fnamemodify(file.path, ":~:.")
   if file.state == "planned" then
@@ -19,11 +19,11 @@ local function describe(out, file)
   else
     out[#out + 1] = ("! %s stays as it is: %s"):format(path, file.reason)
   end
-  for _, conflict in ipairs(file.conflicts or {}) do
+  for _, conflict in ipairs(file.conflicts) do
     out[#out + 1] = ("    lines %d to %d"):format(conflict.start + 1, math.max(conflict["end"], conflict.start + 1))
   end
   local shown = 0
-  for line in vim.gsplit(file.diff or "", "\n", { plain = true }) do
+  for line in vim.gsplit(file.diff, "\n", { plain = true }) do
     local is_change = line:match("^[-+]") and not line:match("^%-%-%- ") and not line:match("^%+%+%+ ")
     if is_change and shown < MAX_DIFF_LINES then
       out[#out + 1] = "    " .. line
@@ -35,7 +35,7 @@ local function describe(out, file)
   end
 end
 
----@param plan table result of a preview
+---@param plan agent_ls.wire.RevertResult of a preview
 ---@param title string
 ---@return string[]
 local function lines_of(plan, title)
@@ -69,7 +69,7 @@ local function go(turn_id, more)
   end)
 end
 
----@param plan table
+---@param plan agent_ls.wire.RevertResult
 ---@return boolean
 local function has_conflicts(plan)
   return vim.iter(plan.files):any(function(file) return file.state == "conflict" end)
@@ -77,7 +77,7 @@ end
 
 ---@param turn_id string
 ---@param title string
----@param plan table
+---@param plan agent_ls.wire.RevertResult
 local function confirm(turn_id, title, plan)
   local keys = "y: all of it   f: files only   c: conversation only   n: no"
   local text = lines_of(plan, title)

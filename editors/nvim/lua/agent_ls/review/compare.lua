@@ -28,7 +28,8 @@ local open = {} ---@type table<string, agent_ls.Comparison> by uri
 ---@param side string
 ---@return string the server's name for that text
 local function document(uri, side)
-  return ("agent-ls:/%s%s?%s"):format(side, vim.uri_encode(vim.uri_to_fname(uri)), vim.uri_encode(uri, "rfc2396"))
+  local path = vim.uri_to_fname(uri):gsub("\\", "/"):gsub("^/", "")
+  return ("agent-ls:/%s/%s?%s"):format(side, vim.uri_encode(path), vim.uri_encode(uri, "rfc2396"))
 end
 
 ---@param c agent_ls.Comparison

@@ -12,11 +12,9 @@ M.OPEN = { proposed = true, pending = true, edited = true, stale = true }
 function M.new() return {} end
 
 ---@param hunks agent_ls.Hunks
----@param raw table
----@param uri string?
+---@param hunk agent_ls.Hunk
 ---@return string uri whose hunks changed
-function M.set(hunks, raw, uri)
-  local hunk = protocol.hunk(raw, uri)
+local function set(hunks, hunk)
   hunks[hunk.uri] = hunks[hunk.uri] or {}
   hunks[hunk.uri][hunk.id] = M.OPEN[hunk.state] and hunk or nil
   return hunk.uri
@@ -24,13 +22,13 @@ end
 
 ---Takes in whatever an event says of hunks.
 ---@param hunks agent_ls.Hunks
----@param event agent_ls.Event
+---@param event agent_ls.wire.Event
 ---@return string[] uris whose hunks changed
 function M.apply(hunks, event)
   local changed = {}
   if event.kind == "file_change" or event.kind == "hunk_state" then
-    for _, raw in ipairs(event.data.hunks or {}) do
-      changed[M.set(hunks, raw, event.data.uri)] = true
+    for _, raw in ipairs(event.data.hunks) do
+      changed[set(hunks, protocol.hunk_of_event(raw))] = true
     end
   end
   return vim.tbl_keys(changed)
@@ -38,14 +36,14 @@ end
 
 ---Takes in the files of agent/hunks or of a subscription: each is complete.
 ---@param hunks agent_ls.Hunks
----@param files table[]
+---@param files agent_ls.wire.FileHunks[]
 ---@return string[] uris
 function M.replace(hunks, files)
   local changed = {}
   for _, file in ipairs(files) do
     hunks[file.uri] = {}
     for _, raw in ipairs(file.hunks) do
-      M.set(hunks, raw, file.uri)
+      set(hunks, protocol.hunk_of_result(raw, file.uri))
     end
     changed[#changed + 1] = file.uri
   end

@@ -14,8 +14,8 @@ local M = {}
 local function send(params)
   -- What changed comes as hunk_state events, to all who look at these hunks.
   session.review(params, function(result)
-    for _, refused in ipairs(result.refused or {}) do
-      session.say("warn", refused.reason or "A change was left as it is.")
+    for _, refused in ipairs(result.refused) do
+      session.say("warn", refused.reason ~= "" and refused.reason or "A change was left as it is.")
     end
   end)
 end
@@ -24,6 +24,10 @@ end
 ---@param verdict agent_ls.Verdict
 ---@param more agent_ls.Judgement?
 function M.judge(hunks, verdict, more)
+  local all_others = vim.iter(hunks):all(function(hunk) return session.is_others(hunk.session_id) end)
+  if #hunks > 0 and all_others then
+    return session.say_others("decided")
+  end
   local ids = vim.tbl_map(function(hunk) return hunk.id end, hunks)
   local params = vim.tbl_extend("force", { hunkIds = ids, verdict = verdict }, more or {})
   local edited = vim.tbl_filter(function(hunk) return hunk.state == "edited" end, hunks)

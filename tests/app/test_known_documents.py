@@ -1,0 +1,118 @@
+"""The instruction files of a project are looked for once, and again when one of their places has changed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from agent_ls.app.known_documents import KnownDocuments
+from agent_ls.environments.base import READ_LIMIT_BYTES
+from agent_ls.environments.local.environment import LocalEnvironment
+from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
+from agent_ls.policy.named_places import IGNORE_FILE
+
+pytestmark = pytest.mark.req("O6")
+
+LONG_AGO_NS = 1_000_000_000_000_000_000
+FAMILY = ("NOTES.md",)
+
+
+class Counting(ForwardingEnvironment):
+    """Counts the reads of an environment."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(LocalEnvironment(str(folder)))
+        self.reads = 0
+
+    async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
+        self.reads += 1
+        return await super().read_bytes(path, max_bytes)
+
+
+class Project:
+    """A folder in a repository, and what is known of its documents. `shown` are versions in an editor, by path."""
+
+    def __init__(self, top: Path) -> None:
+        self.root = top / "root"
+        self.folder = self.root / "part"
+        self.folder.mkdir(parents=True)
+        (self.root / ".git").mkdir()
+        self.shown: dict[str, int] = {}
+        self.environment = Counting(self.folder)
+        self.known = KnownDocuments(lambda: self.shown)
+
+    async def texts(self) -> Sequence[str]:
+        return [document.text for document in await self.known.of(self.environment, FAMILY)]
+
+    async def reads(self) -> int:
+        """How many it takes to be asked once more."""
+        before = self.environment.reads
+        await self.texts()
+        return self.environment.reads - before
+
+
+@pytest.fixture
+async def project(tmp_path: Path) -> Project:
+    """Of which all is known that there is: nothing yet."""
+    made = Project(tmp_path)
+    for _ in range(2):
+        assert await made.texts() == []
+    assert await made.reads() == 0
+    return made
+
+
+def _make(path: Path, text: str) -> None:
+    """As a file that was there for long, as far as its content says. The kernel's own clock cannot be set back."""
+    path.write_text(text)
+    os.utime(path, ns=(LONG_AGO_NS, LONG_AGO_NS))
+
+
+async def test_documents_when_nothing_is_there_then_nothing_is_read_again(project: Project) -> None:
+    assert [await project.reads() for _ in range(3)] == [0, 0, 0]
+
+
+async def test_a_document_when_it_appears_then_it_is_told(project: Project) -> None:
+    _make(project.folder / "AGENTS.md", "Be brief.")
+    assert await project.texts() == ["Be brief."]
+    _make(project.root / "NOTES.md", "Be kind.")
+    assert await project.texts() == ["Be kind.", "Be brief."]
+
+
+async def test_a_document_when_it_has_just_changed_then_its_stamp_is_not_believed(project: Project) -> None:
+    path = project.folder / "AGENTS.md"
+    for text in ("one", "two", "six"):
+        _make(path, text)
+        assert await project.texts() == [text]
+    assert await project.reads() > 0
+    path.unlink()
+    assert await project.texts() == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda project: project.shown.update({str(project.folder / "AGENTS.md"): 1}),
+        lambda project: (project.root / ".git").rmdir(),
+        lambda project: (project.folder / ".git").mkdir(),
+        lambda project: (project.root / IGNORE_FILE).write_text("AGENTS.md\n"),
+    ],
+    ids=["opened in an editor", "no repository", "another root", "ignored"],
+)
+async def test_documents_when_what_decides_about_them_changes_then_they_are_read_again(
+    change: Callable[[Project], object], project: Project
+) -> None:
+    change(project)
+    assert await project.reads() > 0
+
+
+async def test_documents_when_nobody_can_tell_what_changed_then_they_are_read_each_time(
+    tmp_path: Path,
+) -> None:
+    project = Project(tmp_path)
+    project.known = KnownDocuments(None)
+    first = await project.reads()
+    assert first > 0
+    assert await project.reads() == first

@@ -1,0 +1,224 @@
+"""What comes between two steps of opening a session: a change of hands, typing, a setting, a request taken back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from agent_ls.app.reading_along import ReadAlong
+from agent_ls.environments.base import Attribution
+from agent_ls.environments.editor_host import OpenDocument
+from agent_ls.loop.events import HunkStateChanged
+from agent_ls.store.layout import lock_path, log_path
+from tests.support.fake_editor_host import FakeEditorHost
+from tests.support.fake_provider import Piece, text, tool_call
+from tests.support.workbench import DEADLINE_S, Bench, Talk, running
+
+
+async def stored(bench: Bench) -> Talk:
+    """A session that nobody has open any more."""
+    talk = await bench.talk()
+    await bench.workbench.close_session(talk.session_id)
+    return talk
+
+
+async def reached(pipe: Path) -> int:
+    """Once somebody opens this pipe to read. Nobody hears of what he found there before the next await."""
+    with anyio.fail_after(DEADLINE_S):
+        while True:
+            try:
+                descriptor = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+            except OSError:
+                await anyio.lowlevel.checkpoint()
+                continue
+            os.unlink(pipe)
+            return descriptor
+
+
+class Held:
+    """The log of a session that nobody has open: who reads it waits until it is given."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._data = path.read_bytes()
+        path.unlink()
+        os.mkfifo(path)
+
+    def give(self, reading: int) -> None:
+        self.path.write_bytes(self._data)
+        os.write(reading, self._data)
+        os.close(reading)
+
+
+@pytest.mark.req("R4")
+async def test_session_that_is_opened_while_its_log_is_read_along_is_ours_alone(tmp_path: Path) -> None:
+    async with running(tmp_path) as bench:
+        talk = await stored(bench)
+        owners, found = bench.workbench.owners, list[ReadAlong | None]()
+
+        async def read_along() -> None:
+            found.append(await owners.read_along(talk.session_id))
+
+        lock = lock_path(talk.live.folder)
+        lock.unlink()
+        os.mkfifo(lock)
+        with anyio.fail_after(DEADLINE_S):
+            async with anyio.create_task_group() as group:
+                group.start_soon(read_along)
+                reading = await reached(lock)
+                group.start_soon(owners.came, talk.live)
+                os.close(reading)
+        assert (found, owners.elsewhere(talk.session_id)) == ([None], None)
+
+
+@pytest.mark.req("R4")
+async def test_reading_along_that_everybody_left_while_somebody_came_is_begun_anew(tmp_path: Path) -> None:
+    async with running(tmp_path) as bench:
+        talk = await stored(bench)
+        owners, found = bench.workbench.owners, list[ReadAlong | None]()
+        first = await owners.read_along(talk.session_id)
+        assert first
+        listening = first.subscribe()
+
+        async def read_along() -> None:
+            found.append(await owners.read_along(talk.session_id))
+
+        lock = lock_path(talk.live.folder)
+        lock.unlink()
+        os.mkfifo(lock)
+        with anyio.fail_after(DEADLINE_S):
+            async with anyio.create_task_group() as group:
+                group.start_soon(read_along)
+                await anyio.lowlevel.checkpoint()
+                reading = await reached(lock)
+                listening.close()
+                os.close(reading)
+        assert found == [None]
+        again = await owners.read_along(talk.session_id)
+        assert again and again is not first and owners.elsewhere(talk.session_id) is again
+        again.subscribe().close()
+
+
+@pytest.mark.req("H2", "R7")
+async def test_session_whose_opening_was_taken_back_half_way_can_be_opened_all_the_same(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path) as bench:
+        talk = await stored(bench)
+        log = Held(log_path(talk.live.folder))
+        request = asyncio.ensure_future(bench.workbench.open_session(talk.session_id))
+        reading = await reached(log.path)
+        request.cancel()  # as a client's cancellation of its request arrives
+        with pytest.raises(asyncio.CancelledError):
+            await request
+        log.give(reading)
+        with anyio.fail_after(DEADLINE_S):
+            live = await bench.workbench.open_session(talk.session_id)
+        assert live is bench.workbench.live(talk.session_id)
+
+
+@pytest.mark.req("H2", "R7")
+async def test_session_that_is_closed_while_it_is_opened_is_closed_then(tmp_path: Path) -> None:
+    async with running(tmp_path) as bench:
+        talk = await stored(bench)
+        log = Held(log_path(talk.live.folder))
+        with anyio.fail_after(DEADLINE_S):
+            async with anyio.create_task_group() as group:
+                group.start_soon(bench.workbench.open_session, talk.session_id)
+                reading = await reached(log.path)
+                group.start_soon(bench.workbench.close_session, talk.session_id)
+                await anyio.wait_all_tasks_blocked()
+                log.give(reading)
+        assert bench.workbench.live(talk.session_id) is None
+
+
+class LivelyHost(FakeEditorHost):
+    """`then` happens directly after the document was looked at for the first time."""
+
+    def __init__(self, path: str, text: str, then: Callable[[], None]) -> None:
+        super().__init__({path: text})
+        self.then = [then]
+
+    def open_document(self, path: str) -> OpenDocument | None:
+        found = super().open_document(path)
+        if self.then:
+            self.then.pop()()
+        return found
+
+
+@pytest.mark.req("H6", "H2")
+async def test_typing_and_a_setting_that_come_while_a_session_is_opened_count_from_its_beginning(
+    tmp_path: Path,
+) -> None:
+    work = tmp_path / "project"
+    work.mkdir()
+    file = work / "a.txt"
+    file.write_text("one\nkeep\n")
+    arguments = {"file_path": "a.txt", "old_string": "one", "new_string": "ONE"}
+    script: Sequence[Piece | Sequence[Piece]] = [
+        [tool_call("read_file", json.dumps({"file_path": "a.txt"}), id="c-read")],
+        [tool_call("edit_file", json.dumps(arguments), id="c-edit")],
+        [text("done")],
+    ]
+    async with running(tmp_path, script) as bench:
+        talk = await bench.talk("edits")
+        await talk.say("go")
+
+    def user_does() -> None:
+        host.type(str(file), "mine\n\nONE\nkeep\n")
+        bench.workbench.review.user_edit(str(file), host.text(str(file)))  # as the editor's host tells
+        assert bench.workbench.change_settings({"maxTurns": 7}) == []
+
+    host = LivelyHost(str(file), "ONE\nkeep\n", user_does)
+    async with running(tmp_path, host=host) as bench:
+        live = await bench.workbench.open_session(talk.session_id)
+        assert not host.then
+        ((hunk,),) = bench.workbench.review.open_hunks().values()
+        assert (hunk.start, hunk.end, hunk.state) == (2, 3, "pending")
+        assert live.session.config.max_turns == 7
+
+
+@pytest.mark.req("H6")
+async def test_change_of_another_session_that_comes_while_a_session_is_opened_waits_for_a_verdict_too(
+    tmp_path: Path,
+) -> None:
+    work = tmp_path / "project"
+    work.mkdir()
+    file = work / "a.txt"
+    file.write_text("one\nkeep\nlast\n")
+    arguments = {"file_path": "a.txt", "old_string": "one", "new_string": "ONE"}
+    script: Sequence[Piece | Sequence[Piece]] = [
+        [tool_call("read_file", json.dumps({"file_path": "a.txt"}), id="c-read")],
+        [tool_call("edit_file", json.dumps(arguments), id="c-edit")],
+        [text("done")],
+    ]
+    async with running(tmp_path, script) as bench:
+        talk = await bench.talk("edits")
+        await talk.say("go")
+
+    def agent_does() -> None:
+        before, after = "ONE\nkeep\nlast\n", "ONE\nkeep\nLAST\n"
+        host.type(str(file), after)
+        who = Attribution(other.session_id, "t-1", "c-1")
+        bench.workbench.review.agent_edit(str(file), before, after, who)  # as the editor's host tells
+
+    host = LivelyHost(str(file), "ONE\nkeep\nlast\n", agent_does)
+    async with running(tmp_path, host=host) as bench:
+        other = await bench.talk("edits")
+        await bench.workbench.open_session(talk.session_id)
+        assert not host.then
+        (hunks,) = bench.workbench.review.open_hunks().values()
+        assert [(hunk.session_id, hunk.lines, hunk.state) for hunk in hunks] == [
+            (talk.session_id, ("ONE\n",), "pending"),
+            (other.session_id, ("LAST\n",), "pending"),
+        ]
+        assert not [
+            hunk for told in other.of(HunkStateChanged) for hunk in told.hunks if hunk.state == "gone"
+        ]

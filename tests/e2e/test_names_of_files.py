@@ -1,0 +1,176 @@
+"""One file by many names: as editors write uris, as models name paths. Nothing is written behind an open document."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import anyio
+import pytest
+from lsprotocol import types as lsp
+
+from agent_ls.server.documents import SyncedDocument
+from tests.support.loopback import AnthropicServer, ToolCall
+from tests.support.served import Served, served
+
+pytestmark = pytest.mark.req("H4")
+
+NAME = "größe (1) [x] +#%41 & 'a'.py"
+TEXT = "one\ntwo\nthree\n"
+TYPED = "# typed, not saved\n"
+
+
+def _vscode(path: str) -> str:
+    return "file://" + quote(path, safe="/")
+
+
+def _lower_hex(path: str) -> str:
+    """As some clients of Vim write it: %c3%b6 for %C3%B6."""
+    return "".join(
+        f"%{byte:02x}" if chr(byte) not in SAFE else chr(byte) for byte in b"file://" + path.encode()
+    )
+
+
+SAFE = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/:"
+
+STYLES: dict[str, Callable[[str], str]] = {
+    "VS Code": _vscode,
+    "Neovim": lambda path: "file://" + quote(path, safe="/!~*'()"),
+    "Emacs": lambda path: "file://" + quote(path, safe="/!~*'();:@&=+$,"),
+    "Kate": lambda path: "file://" + quote(path, safe="/!~*'();:@&=+$,ößä"),
+    "hexadecimals in small letters": _lower_hex,
+    "hardly encoded": lambda path: "file://" + path.replace("%", "%25").replace("#", "%23"),
+    "with the machine": lambda path: "file://localhost" + quote(path),
+    "one slash": lambda path: "file:" + quote(path),
+    "two slashes within": lambda path: "file://" + quote(path).replace("/project/", "/project//"),
+}
+
+
+@dataclass(frozen=True)
+class File:
+    """`opened` is the uri that it is open by, `told` that by which its change is told; the model names it `named`."""
+
+    path: Path
+    opened: str
+    told: str
+    named: str
+
+    async def show(self, found: Served) -> None:
+        """The editor opens it, and its user types at its start."""
+        document = SyncedDocument(self.opened, TEXT, 1, found.editor.abilities)
+        found.editor.documents[self.opened] = document
+        item = {"uri": self.opened, "languageId": "python", "version": 1, "text": TEXT}
+        await found.client.notify("textDocument/didOpen", {"textDocument": item})
+        start = lsp.Position(0, 0)
+        document.apply_change(lsp.TextDocumentContentChangePartial(lsp.Range(start, start), TYPED))
+        document.version = 2
+        at = {"line": 0, "character": 0}
+        change = {"range": {"start": at, "end": at}, "text": TYPED}
+        params = {"textDocument": {"uri": self.told, "version": 2}, "contentChanges": [change]}
+        await found.client.notify("textDocument/didChange", params)
+
+    @property
+    def calls(self) -> tuple[ToolCall, ToolCall]:
+        edit = {"file_path": self.named, "old_string": "two\n", "new_string": "TWO\n"}
+        return ToolCall("read_file", {"file_path": self.named}), ToolCall("edit_file", edit)
+
+
+async def check_edited(tmp_path: Path, files: Sequence[File]) -> None:
+    """The model changes a line of each. What a file of several names asks is allowed."""
+    reads, edits = zip(*(file.calls for file in files), strict=True)
+    with AnthropicServer([list(reads), list(edits), "Done."]) as provider:
+        async with served(tmp_path, provider=provider) as found, anyio.create_task_group() as tasks:
+            tasks.start_soon(found.editor.approve_all)
+            session_id = await found.editor.new_session(provider="anthropic", mode="full")
+            for file in files:
+                await file.show(found)
+            await found.editor.submit(session_id, "go")
+            await found.client.event("processing_end", reason="completed")
+            ends = [event["data"] for event in found.client.events if event["kind"] == "tool_call_end"]
+            assert [end["output"] for end in ends if end["isError"]] == [] and len(ends) == 2 * len(files)
+            for file in files:
+                source = found.editor.documents[file.opened].source
+                assert source == TYPED + TEXT.replace("two", "TWO"), file
+                assert file.path.read_text() == TEXT, f"written behind the buffer: {file}"
+            tasks.cancel_scope.cancel()
+
+
+def made(tmp_path: Path, name: str) -> Path:
+    path = tmp_path / "project" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(TEXT)
+    return path
+
+
+async def test_a_document_is_found_however_its_editor_writes_uris(tmp_path: Path) -> None:
+    files = []
+    for number, style in enumerate(STYLES.values()):
+        path = made(tmp_path, f"{number} {NAME}")
+        files.append(File(path, style(str(path)), style(str(path)), path.name))
+    await check_edited(tmp_path, files)
+
+
+async def test_changes_are_taken_though_they_are_told_by_another_uri_of_the_file(tmp_path: Path) -> None:
+    files = []
+    for number, style in enumerate(STYLES.values()):
+        path = made(tmp_path, f"{number} {NAME}")
+        files.append(File(path, _vscode(str(path)), style(str(path)), path.name))
+    await check_edited(tmp_path, files)
+
+
+def _linked(path: Path) -> str:
+    (path.parent / "way").symlink_to(path.parent)
+    return f"way/{path.name}"
+
+
+def _other_case(path: Path) -> str:
+    """As a file system has it that does not tell letters by their size: one file, two names."""
+    os.link(path, path.with_name(path.name.upper()))
+    return path.name.upper()
+
+
+def _other_form(path: Path) -> str:
+    other = unicodedata.normalize("NFD", path.name)
+    os.link(path, path.with_name(other))
+    return other
+
+
+def _other_name(path: Path) -> str:
+    os.link(path, path.with_name("another.py"))
+    return "another.py"
+
+
+NAMES: Sequence[Callable[[Path], str]] = (
+    str,
+    lambda path: f"./x/..//{path.name}",
+    _linked,
+    _other_case,
+    _other_form,
+    _other_name,
+)
+
+
+async def test_a_document_is_found_by_whatever_name_the_model_gives_its_file(tmp_path: Path) -> None:
+    files = []
+    for number, name in enumerate(NAMES):
+        path = made(tmp_path, f"{number} {NAME}")
+        files.append(File(path, _vscode(str(path)), _vscode(str(path)), name(path)))
+    await check_edited(tmp_path, files)
+
+
+async def test_a_document_is_found_in_a_workspace_that_is_opened_through_a_link(tmp_path: Path) -> None:
+    """The editor has the name with the link; commands tell the model the one without."""
+    (tmp_path / "real").mkdir()
+    real = made(tmp_path / "real", "a.py")
+    (tmp_path / "project").symlink_to(real.parent)
+    path = tmp_path / "project" / "a.py"
+    other = made(tmp_path, "b.py")
+    files = [
+        File(path, path.as_uri(), path.as_uri(), str(real)),
+        File(other, other.as_uri(), other.as_uri(), other.name),
+    ]
+    await check_edited(tmp_path, files)

@@ -1,0 +1,161 @@
+"""A chat document between two steps: closed and opened again while its session is opened, saved twice at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
+import pytest
+
+from agent_ls.app.sample import copy_sample_project
+from agent_ls.store.layout import log_path
+from tests.support.framed_client import DEADLINE_S, server_process
+from tests.support.loopback import AnthropicServer, Gate, Text
+from tests.support.stock import StockEditor
+
+TASK = "Please fix the discount."
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> Path:
+    copy_sample_project(tmp_path / "project")
+    return tmp_path / "project" / "chat.agent.md"
+
+
+@asynccontextmanager
+async def told_by(provider: AnthropicServer, chat: Path) -> AsyncIterator[StockEditor]:
+    env = {"ANTHROPIC_BASE_URL": provider.base_url, "ANTHROPIC_API_KEY": "k"}
+    async with server_process(env=env) as server:
+        editor = StockEditor(server.client, "neovim")
+        await editor.start(chat.parent, provider="anthropic")
+        await editor.open(chat, "")
+        yield editor
+
+
+async def opened(pipe: Path) -> int:
+    """Once somebody opens this pipe to read."""
+    with anyio.fail_after(DEADLINE_S):
+        while True:
+            try:
+                return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+            except OSError:
+                await anyio.lowlevel.checkpoint()
+
+
+@pytest.mark.req("H8", "R4")
+async def test_a_chat_that_is_closed_and_opened_again_while_its_session_is_opened_has_each_answer_once(
+    tmp_path: Path, chat: Path
+) -> None:
+    env = {"AGENT_LS_STATE_DIR": str(tmp_path / "state")}
+    async with server_process(env=env) as server:
+        editor = StockEditor(server.client, "neovim")
+        await editor.start(chat.parent, provider="walkthrough", mode="full")
+        await editor.open(chat, "")
+        await editor.say(TASK)
+        await editor.chat_until("## you\n\n", after="## agent")
+        await editor.say("What else?")
+        saved = editor.documents[chat.as_uri()].source
+        whole = await editor.chat_until("## you\n\n", after="What else?")
+        await server.client.shut_down()
+    (folder,) = (tmp_path / "state").glob("workspaces/*/sessions/*")
+    log = await anyio.Path(log_path(folder)).read_bytes()
+    os.unlink(log_path(folder))
+    os.mkfifo(log_path(folder))
+    async with server_process(env=env) as server:
+        editor = StockEditor(server.client, "neovim")
+        await editor.start(chat.parent, provider="walkthrough", mode="full")
+        await editor.open(chat, saved)
+        reading = await opened(log_path(folder))
+        await editor.close(chat)
+        await editor.open(chat, saved)
+        await editor.actions(chat, 0, 0)
+        os.unlink(log_path(folder))
+        await anyio.Path(log_path(folder)).write_bytes(log)
+        os.set_blocking(reading, True)
+        await anyio.to_thread.run_sync(os.write, reading, log)
+        os.close(reading)
+        assert await editor.chat_until("## you\n\n", after="What else?") == whole
+        await editor.say("And then?")
+        last = await editor.chat_until("## you\n\n", after="And then?")
+        assert last.count("## agent <!--") == 3 and last.startswith(whole)
+        begun = [m for m in server.client.received if m.get("method") == "window/workDoneProgress/create"]
+        assert len(begun) == 1, "one room follows the session"
+
+
+@pytest.mark.req("H8")
+async def test_a_chat_that_is_saved_twice_at_once_is_sent_once_and_nothing_is_complained_about(
+    chat: Path,
+) -> None:
+    gate = Gate()
+    with AnthropicServer([[gate, Text("All done.")]]) as provider:
+        async with told_by(provider, chat) as editor:
+            await editor.say(TASK)
+            await editor.save(chat)
+            await anyio.to_thread.run_sync(gate.reached.wait)
+            await editor.actions(chat, 0, 0)
+            gate.open()
+            await editor.chat_until("## you\n\n", after="All done.")
+            assert "still at work" not in str(editor.client.received)
+        assert len(provider.requests) == 1
+
+
+@pytest.mark.req("H8")
+async def test_a_chat_that_is_saved_while_its_answer_is_on_its_way_into_it_is_not_sent_again(
+    chat: Path,
+) -> None:
+    with AnthropicServer(["All done.", "Well then."]) as provider:
+        async with told_by(provider, chat) as editor:
+            apply_edit, may_apply = editor.client.handlers["workspace/applyEdit"], anyio.Event()
+
+            async def apply_late(params: Any) -> Any:
+                await may_apply.wait()
+                return await apply_edit(params)
+
+            editor.client.handlers["workspace/applyEdit"] = apply_late
+            await editor.say(TASK)
+            await editor.progress("end")
+            await editor.save(chat)
+            await editor.actions(chat, 0, 0)
+            may_apply.set()
+            await editor.chat_until("## you\n\n", after="All done.")
+            await editor.say("And then?")
+            await editor.chat_until("Well then.")
+        assert len(provider.requests) == 2
+
+
+@pytest.mark.req("H8")
+async def test_a_chat_that_is_saved_and_read_anew_by_its_editor_is_sent_and_answered_there(
+    chat: Path,
+) -> None:
+    with AnthropicServer(["All done.", "Well then."]) as provider:
+        async with told_by(provider, chat) as editor:
+            may_answer = anyio.Event()
+
+            async def configuration(params: Any) -> Any:
+                await may_answer.wait()
+                return [None]
+
+            def is_asked(message: dict[str, Any]) -> bool:
+                return message.get("method") == "workspace/configuration"
+
+            await editor.client.wait_for(is_asked)
+            editor.client.handlers["workspace/configuration"] = configuration
+            seen = len(editor.client.received)
+            await editor.client.notify("workspace/didChangeConfiguration", {"settings": None})
+            await editor.client.wait_for(is_asked, after=seen)
+            await editor.say(TASK)
+            text = await editor.close(chat)
+            await editor.open(chat, text)
+            await editor.actions(chat, 0, 0)
+            may_answer.set()
+            await editor.chat_until("## you\n\n", after="All done.")
+            await editor.save(chat)
+            await editor.say("And then?")
+            await editor.chat_until("Well then.")
+        assert len(provider.requests) == 2

@@ -1,0 +1,96 @@
+// Settings: those of a project have no say, before it is trusted and after; the user's hold as they are changed.
+// req: H2, H9
+import assert from "node:assert/strict";
+import { play } from "./stage.mjs";
+
+await play(async (actor) => {
+  await actor.workbench.openFile("stock.py");
+  for (const part of [untrusted, trusted, open, begun, takenBack]) await part(actor);
+  const starts = Object.values(actor.workbench.server.logs()).join("\n").match(/\bstarting \S*agent-ls\b/g);
+  assert.equal(starts?.length, 1, "one server for all of it");
+});
+
+/** Nothing is started, whatever the project says. */
+async function untrusted(actor) {
+  await isRead(actor, 42);
+  await actor.workbench.runCommand("agent-ls: Open Chat");
+  await actor.say("Hello?");
+  await (await actor.chat()).getByText("This folder is not trusted").first().waitFor();
+}
+
+async function trusted(actor) {
+  const { workbench } = actor;
+  await actor.trust();
+  const chat = await actor.chat();
+  await chat.getByText("This folder is not trusted").waitFor({ state: "hidden" });
+  await workbench.openFile("stock.py");
+  await actor.newSession();
+  await denies(actor, "As you like.");
+  await actor.step("a trusted project has no say in it either");
+}
+
+/** What a session that is open takes over. */
+async function open(actor) {
+  await set(actor, { userInstructions: "Say parts.", providers: { anthropic: { baseUrl: await actor.ask("otherAddress") } }, mode: "edits", review: "before", model: "of-the-user" });
+  await actor.say("And now?");
+  await (await actor.chat()).getByText("Said at the other address.").first().waitFor();
+  await actor.isIdle();
+  assert.equal(await mode(actor), "ask", "what a session began with stays its own");
+}
+
+/** What a session begins with. */
+async function begun(actor) {
+  const { workbench, page } = actor;
+  await workbench.runCommand("agent-ls: New Session");
+  // Who asked for a session writes on, whether it is there yet or not.
+  const prompt = (await actor.chat()).locator("textarea");
+  await (await actor.chat()).locator("textarea:focus").waitFor();
+  await page.keyboard.type("Tidy the count.");
+  await actor.until(async () => (await mode(actor)) === "edits", "the mode of a new session");
+  assert.equal(await prompt.inputValue(), "Tidy the count.");
+  await page.keyboard.press("Enter");
+  await actor.lens("agent 1/1", "Accept").waitFor();
+  assert.match(await workbench.text("stock.py"), /list\(/, "it is proposed, and nothing was asked");
+  await actor.step("proposed without a question");
+  await set(actor, { codeLens: false });
+  await actor.until(async () => (await page.locator(".codelens-decoration").count()) === 0, "the buttons to go");
+  await set(actor, { codeLens: undefined });
+  await actor.decide("agent 1/1", "Accept");
+  await (await actor.chat()).getByText("It is tidy.").first().waitFor();
+  await actor.isIdle();
+}
+
+/** The user has his defaults again, and nothing of what the project says meanwhile. */
+async function takenBack(actor) {
+  await actor.ask("projectSays", 43);
+  await isRead(actor, 43);
+  await set(actor, { mode: undefined, review: undefined, model: undefined, userInstructions: undefined });
+  await actor.workbench.runCommand("agent-ls: New Session");
+  await actor.until(async () => (await mode(actor)) === "ask", "the mode of a new session");
+  await denies(actor, "As you like it.");
+  await actor.step("taken back");
+}
+
+/** As the settings editor writes them, into the settings of the machine where the extension runs. */
+async function set(actor, values) {
+  for (const [name, value] of Object.entries(values)) {
+    await actor.workbench.eval((vscode, key, to) => vscode.workspace.getConfiguration("agentLs").update(key, to ?? undefined, vscode.ConfigurationTarget.Global), name, value);
+  }
+}
+
+/** The editor has read the project's settings as they are now. */
+async function isRead(actor, ruler) {
+  await actor.until(() => actor.workbench.eval((vscode, column) => vscode.workspace.getConfiguration("editor").get("rulers").includes(column), ruler), "the settings of the project to be read");
+}
+
+async function denies(actor, answer) {
+  await actor.say("Make a mark.");
+  const question = await actor.asked("touch made");
+  await question.getByRole("button", { name: "Deny" }).click();
+  await (await actor.chat()).getByText(answer, { exact: true }).first().waitFor();
+  await actor.isIdle();
+}
+
+async function mode(actor) {
+  return (await actor.chat()).locator("select[aria-label=Mode]").inputValue();
+}

@@ -1,0 +1,90 @@
+"""Pipes with a thread for each, as on Windows. They work here too, so that they are tested everywhere."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import anyio
+import pytest
+
+from agent_ls.environments.local.output import CommandOutput
+from agent_ls.environments.local.pipes import Pipe, new_pipe
+from agent_ls.environments.local.thread_pipes import ThreadInputPipe, ThreadReaders
+
+pytestmark = pytest.mark.req("H19", "T5")
+
+DEADLINE_SECONDS = 30
+
+
+@pytest.fixture
+def pipe() -> Iterator[Pipe]:
+    with new_pipe() as pipe:
+        yield pipe
+
+
+async def test_what_is_read_comes_on_the_event_loop_until_the_end(pipe: Pipe) -> None:
+    heard: list[str] = []
+    readers = ThreadReaders(CommandOutput(), lambda stream, text: heard.append(f"{stream} {text}"))
+    with anyio.fail_after(DEADLINE_SECONDS):
+        async with anyio.create_task_group() as group:
+            group.start_soon(readers.read, pipe, "stdout")
+            os.write(pipe.writing, "grü".encode())
+            pipe.close_writing()
+    assert "".join(heard).replace("stdout ", "") == "grü"
+    assert readers.output.text("stdout") == "grü"
+
+
+async def test_what_is_let_go_is_read_on_and_told_nobody(pipe: Pipe) -> None:
+    readers = ThreadReaders(CommandOutput(), None)
+    with anyio.fail_after(DEADLINE_SECONDS):
+        async with anyio.create_task_group() as group:
+            group.start_soon(readers.read, pipe, "stdout")
+            await anyio.lowlevel.checkpoint()
+            group.cancel_scope.cancel()
+        readers.let_go(pipe)
+        for _ in range(64):  # more than a pipe holds
+            await anyio.to_thread.run_sync(os.write, pipe.writing, b"x" * 65_536)
+    assert readers.output.text("stdout") == ""
+
+
+def reading() -> subprocess.Popen[bytes]:
+    program = "import sys; print(len(sys.stdin.buffer.read()))"
+    return subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+async def test_what_is_written_arrives_whole_and_in_order_before_it_is_closed() -> None:
+    with reading() as process:
+        assert process.stdin and process.stdout
+        given = ThreadInputPipe(os.dup(process.stdin.fileno()))
+        process.stdin.close()
+        with anyio.fail_after(DEADLINE_SECONDS):
+            await given.write(b"x" * 300_000, close=False)
+            await given.write(b"y", close=True)
+            assert await anyio.to_thread.run_sync(process.stdout.read) == b"300001\n"
+        with pytest.raises(BrokenPipeError):
+            await given.write(b"z", close=False)
+
+
+async def test_nobody_reads_it_any_more(pipe: Pipe) -> None:
+    given = ThreadInputPipe(pipe.give_writing())
+    pipe.close_reading()
+    with anyio.fail_after(DEADLINE_SECONDS), pytest.raises(BrokenPipeError):
+        await given.write(b"x", close=False)
+    assert not given.is_open
+    given.close()
+
+
+async def test_a_call_that_gives_up_leaves_the_others_their_place(pipe: Pipe) -> None:
+    given = ThreadInputPipe(pipe.give_writing())
+    with anyio.move_on_after(0.05) as patience:
+        await given.write(b"x" * 1_000_000, close=False)
+    assert patience.cancelled_caught
+    given.close()
+    read = 0
+    with anyio.fail_after(DEADLINE_SECONDS):
+        while part := await anyio.to_thread.run_sync(os.read, pipe.reading, 65_536):
+            read += len(part)
+    assert read == 1_000_000

@@ -1,0 +1,72 @@
+"""Command lines of cmd.exe: what is not plain words is asked about, and nothing is taken for only looking."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.environments.effects import CommandEffect
+from agent_ls.policy.commands import judge_command, understood
+from agent_ls.policy.places import Places
+from agent_ls.policy.situation import Allow, Ask, Judgement, Mode, Refuse, Situation
+
+pytestmark = pytest.mark.req("H19", "X7", "X1")
+
+ROOT = "C:\\code\\shop"
+
+
+def judged(command: str, mode: Mode = "full", *grants: str) -> Judgement:
+    # Here paths are judged by the rules of this machine: the root is as a command there would name it.
+    situation = Situation(mode, Places([ROOT, "/"], "/users/me"), grants=frozenset(grants))
+    return judge_command(CommandEffect(command, ROOT), situation)
+
+
+@pytest.mark.parametrize(
+    "command", ["npm test", "python -m unittest", "git status", "dotnet build src/app.csproj"]
+)
+def test_plain_words_are_judged_by_mode_and_rules(command: str) -> None:
+    assert isinstance(judged(command), Allow)
+    assert isinstance(judged(command, "ask"), Ask)
+
+
+def test_a_rule_of_the_user_covers_plain_words() -> None:
+    assert isinstance(judged("npm test", "ask", "words:npm test"), Allow)
+    assert isinstance(judged("npm test & del x", "ask", "words:npm test"), Ask)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo 'a & del /q x'",  # one word in single quotes to a POSIX shell, two commands to cmd.exe
+        "echo a ^& b",
+        "echo %PATH%",
+        "type a.txt > b.txt",
+        "for %f in (*) do del %f",
+        'echo "a" & del b',
+        "dir C:\\Users",
+        "echo a\ndel b",
+        "echo !x!",
+    ],
+)
+def test_what_is_more_than_plain_words_is_asked_about_in_every_mode(command: str) -> None:
+    found = judged(command)
+    assert isinstance(found, Ask | Refuse)
+    assert not isinstance(found, Ask) or found.is_never_silent
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "del /q x", "DEL x", "del/q x", "@del x", "del:x", "rd /s /q build", "format d:", "C:/Windows/FORMAT.COM d:",
+        "cmd /c del x", "powershell -c x", "start del x", "reg delete HKCU", "taskkill /f /im code.exe",
+    ],
+)  # fmt: skip
+def test_what_destroys_or_runs_others_is_asked_about_in_every_mode(command: str) -> None:
+    found = judged(command)
+    assert isinstance(found, Ask) and found.is_never_silent
+
+
+@pytest.mark.parametrize("command", ["sort a.txt", "find a", "ls", "cat a.txt"])
+def test_nothing_is_taken_for_only_looking(command: str) -> None:
+    assert not understood(CommandEffect(command, ROOT), "/users/me").is_read_only
+    assert understood(CommandEffect(command, "/srv/shop"), "/users/me").is_read_only
+    assert isinstance(judged(command, "ask"), Ask)

@@ -1,0 +1,44 @@
+"""What a prompt of an editor says of the action that it asks about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agent_ls.environments.effects import CommandEffect, PlannedWrite, WriteEffect
+from agent_ls.loop.approval import effect_json
+from agent_ls.loop.events import ApprovalRequested
+from agent_ls.server.stock.offers import approval_offers
+from agent_ls.server.stock.words import diffs, question
+
+HIDING = "ls \x1b];rm -r build;\x07"
+WHOLE = "ls \u241b];rm -r build;\u2407"
+
+
+def asked(effect: Any) -> ApprovalRequested:
+    return ApprovalRequested("r", "c", "shell", HIDING, "because", effect_json(effect), effect.digest)
+
+
+@pytest.mark.req("H7", "H8")
+def test_an_escape_sequence_hides_nothing_of_a_command_or_a_change_that_is_asked_about() -> None:
+    command = asked(CommandEffect(HIDING, "/w", (("NAME", HIDING),)))
+    typed = asked(CommandEffect(HIDING, "/w", input_of="p1"))
+    diff = f"--- a\n+++ b\n@@ -1 +1 @@\n-old\r\n+{HIDING}\r\n"
+    write = asked(WriteEffect((PlannedWrite("/w/a.py", "modify", diff, "k"),)))
+
+    assert f"\nNAME={WHOLE} {WHOLE}\n" in question(command)
+    assert f":\n{WHOLE}\n" in question(typed)
+    assert f"-old\n+{WHOLE}\n" in diffs(write)
+    assert WHOLE in approval_offers(command, "s")[1].title
+
+
+@pytest.mark.req("H7", "H8")
+def test_a_small_change_is_asked_about_with_what_it_changes_and_a_large_one_without() -> None:
+    def change(count: int) -> str:
+        body = "".join(f"-old {n}\n+new {n}\n" for n in range(count))
+        diff = f"--- a/a.py\n+++ b/a.py\n@@ -1,{count} +1,{count} @@\n{body}"
+        return question(asked(WriteEffect((PlannedWrite("/w/a.py", "modify", diff, "k"),))))
+
+    assert change(1) == "agent-ls wants to modify /w/a.py:\n-old 0\n+new 0\n(because)"
+    assert change(4) == "agent-ls wants to modify /w/a.py\n(because)"

@@ -1,0 +1,98 @@
+"""Settings that are sent in quick succession: the last stand, whatever each of them waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+import pytest
+
+from agent_ls.server.features.configuration import Configuration
+from agent_ls.server.hello import ClientAbilities
+from tests.support.workbench import DEADLINE_S, running
+
+
+def sent(**settings: Any) -> dict[str, Any]:
+    return {"settings": {"agentLs": settings}}
+
+
+@pytest.mark.req("H2")
+async def test_settings_sent_while_those_before_are_looked_at_are_the_ones_that_stand(tmp_path: Path) -> None:
+    async with running(tmp_path) as bench:
+        workbench, is_changed = bench.workbench, anyio.Event()
+
+        async def ask(method: str, params: Any) -> Any:
+            raise AssertionError(f"{method} was asked")
+
+        configuration = Configuration(
+            workbench,
+            ClientAbilities(),
+            first={},
+            told=(),
+            tell=lambda problems: None,
+            folders=lambda: [str(bench.folder)],
+            ask=ask,
+            start=lambda work: None,
+        )
+
+        async def send_others() -> None:
+            group.start_soon(configuration.changed, sent(maxTurns=2))
+            await anyio.wait_all_tasks_blocked()
+            if anyio.to_thread.current_default_thread_limiter().borrowed_tokens > 1:
+                await is_changed.wait()  # they are looked at beside the first, and that ends sooner
+
+        looks = [send_others]
+
+        def of_editor() -> Sequence[str]:
+            if looks:
+                anyio.from_thread.run(looks.pop())
+            return ()
+
+        workbench.trust.of_editor = of_editor
+        workbench.on_settings = lambda settings: is_changed.set()
+        with anyio.fail_after(DEADLINE_S):
+            async with anyio.create_task_group() as group:
+                await configuration.changed(sent(maxTurns=1))
+        assert workbench.settings.max_turns == 2
+
+
+@pytest.mark.req("H2")
+async def test_what_makes_a_session_before_the_client_could_be_asked_waits_for_its_answer(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path) as bench, anyio.create_task_group() as group:
+        is_settled = anyio.Event()
+
+        async def ask(method: str, params: Any) -> Any:
+            return [{"maxTurns": 3}]
+
+        async def run(work: Callable[[], Awaitable[None]]) -> None:
+            await work()
+
+        def start(work: Callable[[], Awaitable[None]]) -> None:
+            group.start_soon(run, work)
+
+        configuration = Configuration(
+            bench.workbench,
+            ClientAbilities(configuration=True),
+            first={},
+            told=(),
+            tell=lambda problems: None,
+            folders=lambda: [str(bench.folder)],
+            ask=ask,
+            start=start,
+        )
+
+        async def settle() -> None:
+            await configuration.settled()
+            assert bench.workbench.settings.max_turns == 3
+            is_settled.set()
+
+        group.start_soon(settle)
+        await anyio.wait_all_tasks_blocked()
+        assert not is_settled.is_set()
+        await configuration.initialized({})

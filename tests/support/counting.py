@@ -1,0 +1,56 @@
+"""Counts calls of functions of agent-ls, in all threads, between an answer of the model and its next request."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from agent_ls.llm.requests import Request
+from agent_ls.llm.stream import StreamEvent
+from tests.support.fake_provider import FakeProvider, Piece
+
+LARGE = 200_000
+
+
+class CountingProvider(FakeProvider):
+    """`watched` are functions by file (below agent_ls/) and name, with the argument that must be LARGE for a call to
+    count; "": each call counts. `rounds` has the counts before each request.
+    """
+
+    def __init__(self, script: Sequence[Piece], watched: Mapping[tuple[str, str], str]) -> None:
+        super().__init__(script)
+        self.rounds: list[Counter[str]] = []
+        self._watched = watched
+        self._count: Counter[str] = Counter()
+
+    async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
+        self.rounds.append(self._count)
+        async for event in super().stream(request):
+            yield event
+        self._count = Counter()
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """Of the threads that are started inside, and of this one."""
+        threading.setprofile(self._called)
+        sys.setprofile(self._called)
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)
+
+    def _called(self, frame: FrameType, event: str, argument: Any) -> None:
+        if event != "call":
+            return
+        file, name = frame.f_code.co_filename.replace("\\", "/").split("/agent_ls/")[-1], frame.f_code.co_name
+        argument_name = self._watched.get((file, name))
+        if argument_name is None:
+            return
+        if not argument_name or len(frame.f_locals[argument_name]) > LARGE:
+            self._count[name] += 1

@@ -1,0 +1,27 @@
+"""What two clients of one process see of each other, whatever way their messages take."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.framed_client import DEADLINE_S, ResponseError
+
+
+async def one_has_a_session_until_it_leaves(first: Editor, second: Editor, text: str) -> None:
+    """The second hears nothing of what it did not ask for, reads along, and has the session when the first has left."""
+    session_id = await first.new_session()
+    await first.submit(session_id, text)
+    await first.client.event("processing_end")
+    assert not second.client.events
+    listed = (await second.client.request("agent/sessions"))["sessions"]
+    assert [session["id"] for session in listed] == [session_id]
+    assert (await second.subscribe(session_id))["session"]["access"] == "readOnly"
+    with pytest.raises(ResponseError) as busy:
+        await second.submit(session_id, "And here?")
+    assert busy.value.data["kind"] == "session_busy"
+    await first.client.shut_down()
+    with anyio.fail_after(DEADLINE_S):
+        await first.client.ended.wait()
+    assert (await second.subscribe(session_id))["session"]["id"] == session_id

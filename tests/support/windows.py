@@ -1,0 +1,58 @@
+"""Runs tests in Python for Windows, by Wine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.support.nvim_driver import REPOSITORY
+from tests.support.vscode import CACHE
+
+RIG = Path(CACHE) / "windows"
+WINE = "/usr/lib/wine/wine64"
+DEADLINE_S = 600
+
+
+def why_not() -> str:
+    """Why there is no Windows here; "" when there is one."""
+    if not os.path.exists(WINE):
+        return "needs wine64 (make test-editors installs it where it may)"
+    return (
+        ""
+        if (RIG / "stamp").exists()
+        else "needs Python for Windows (make test-editors sets it up where it may)"
+    )
+
+
+def run_tests(arguments: Sequence[str], folder: Path) -> tuple[int, str]:
+    """The exit code of pytest there, and what it printed. Temporary files lie below `folder`."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "WINEPREFIX": str(RIG / "wine"),
+        "WINEARCH": "win64",
+        "WINEDEBUG": "-all",
+        "LC_ALL": "C.UTF-8",  # names of files
+        "AGENT_LS_TESTS_DEADLINE_S": "120",  # each system call goes through another process
+    }
+    done = subprocess.run(
+        [
+            *(WINE, str(RIG / "python/python.exe"), "-m", "pytest", "-q", "-n", "0", "--timeout=300"),
+            *("-o", "python_files=check_*.py test_*.py", "--basetemp", _windows(folder / "tmp")),
+            *arguments,
+        ],
+        cwd=REPOSITORY,
+        env=environment,
+        input=b"",  # it starts with a pipe only
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    return done.returncode, done.stdout.decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+def _windows(path: Path) -> str:
+    return "Z:" + str(path).replace("/", "\\")

@@ -1,0 +1,68 @@
+"""Writes what the clients' tests hold their types against: python -m tests.tools.wire_types.
+
+`tests/golden/protocol/schema.json` is the schema of all messages without its prose, one definition a line: what the
+types of the VS Code extension are held against. `editors/nvim/lua/agent_ls/wire` has them as annotations of Lua.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from agent_ls.server.schema import protocol_schema
+from tests.tools import wire_lua
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = ROOT / "tests/golden/protocol/schema.json"
+LUA = ROOT / "editors/nvim/lua/agent_ls/wire"
+COMMAND = "python -m tests.tools.wire_types"
+PROSE = {"title", "description", "default"}
+
+
+def bare(schema: Any) -> Any:
+    """Without what says nothing about which values fit."""
+    if isinstance(schema, list):
+        return [bare(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    named = {"properties", "$defs"}
+    return {
+        key: {name: bare(inner) for name, inner in value.items()} if key in named else bare(value)
+        for key, value in schema.items()
+        if key not in PROSE
+    }
+
+
+def schema_text(schema: Mapping[str, Any]) -> str:
+    """One line for each method, each thing that is asked, and each definition, so that a change is seen as such."""
+    groups = [f" {json.dumps(group)}: {{\n{_lines(schema[group])}\n }}" for group in GROUPS]
+    return "{\n" + ",\n".join(groups) + "\n}\n"
+
+
+GROUPS = ("methods", "clientRequests", "$defs")
+
+
+def _lines(group: Mapping[str, Any]) -> str:
+    return ",\n".join(f"  {json.dumps(name)}: {json.dumps(one)}" for name, one in group.items())
+
+
+def files() -> Iterator[tuple[Path, str]]:
+    """What is to stand where."""
+    schema = bare(protocol_schema())
+    yield SCHEMA, schema_text(schema)
+    for name, text in wire_lua.modules(schema):
+        yield LUA / f"{name}.lua", text
+
+
+def main() -> int:
+    for path, text in files():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

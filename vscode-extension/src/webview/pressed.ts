@@ -1,0 +1,34 @@
+// A click counts only where it began: what would be drawn while a button of the mouse is down on something waits.
+
+const CLICKED = "button, summary, a, label, select, input, [role=option], [data-open], [data-link]";
+
+export class Pressed {
+  private isDown = false;
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(page: Window) {
+    // Not on a scrollbar: of that the end is not told.
+    page.addEventListener("pointerdown", ({ target }) => {
+      if (target instanceof Element && target.closest(CLICKED) !== null) this.isDown = true;
+      else this.release();
+    }, true);
+    for (const name of ["pointerup", "pointercancel"]) page.addEventListener(name, () => { this.release(); }, true);
+    page.addEventListener("blur", () => { this.release(); });
+    page.addEventListener("pointermove", ({ buttons }) => { if (buttons === 0) this.release(); }, true);
+  }
+
+  /** Draws now, or when the click is done; always in order. */
+  after(draw: () => void): void {
+    if (this.isDown || this.waiting.length > 0) this.waiting.push(draw);
+    else draw();
+  }
+
+  private release(): void {
+    if (!this.isDown) return;
+    this.isDown = false;
+    // The click comes after the button is up.
+    setTimeout(() => {
+      while (!this.isDown && this.waiting.length > 0) this.waiting.shift()?.();
+    }, 0);
+  }
+}
