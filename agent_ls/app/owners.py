@@ -205,11 +205,10 @@ class Owners:
     # -- how to get one
 
     async def is_worth_waiting(self, session_id: str, begun_ms: int) -> bool:
-        """Whether the owner is about to end; waits for a moment then."""
-        waited = self._clock.monotonic_ms() - begun_ms
+        """Whether the owner is about to end, or has ended since it was found busy; waits for a moment then."""
         with store_errors(session_id):
             owner = await anyio.to_thread.run_sync(self._store.owner, session_id)
-        if waited > (ENDING_MS if owner and owner.is_ending else BRIEF_MS):
+        if self._clock.monotonic_ms() - begun_ms > _patience_ms(owner, BRIEF_MS):
             return False
         await self._clock.sleep(POLL_S)
         return True
@@ -231,8 +230,7 @@ class Owners:
             asked = asked or owner
             if owner and not owner.is_same(asked):
                 raise SessionBusyError(session_id, str(owner))
-            waited = self._clock.monotonic_ms() - begun_ms
-            if waited > (ENDING_MS if owner and owner.is_ending else ANSWER_MS):
+            if self._clock.monotonic_ms() - begun_ms > _patience_ms(owner, ANSWER_MS):
                 await self._withdraw(session_id)
                 if asked is None:
                     raise SessionBusyError(session_id)
@@ -283,6 +281,11 @@ class Owners:
     def _tell(self, change: AccessChange) -> None:
         for listener in self._listeners:
             listener(change)
+
+
+def _patience_ms(owner: Owner | None, of_living_ms: int) -> int:
+    """How long the session is tried for. An owner that is not there any more let go after it was found busy."""
+    return of_living_ms if owner and not owner.is_ending else ENDING_MS
 
 
 def _opened(opener: Opener, owner: Owner | None, session_id: str) -> OpenSession:
