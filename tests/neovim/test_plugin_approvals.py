@@ -122,6 +122,45 @@ def test_of_two_the_one_under_the_cursor_is_answered_else_the_oldest(
 
 
 @pytest.mark.req("H7")
+@pytest.mark.parametrize("key", ["a", "A", "i<M-a>"])
+def test_a_held_key_answers_one_question(panel: Panel, server: StandIn, nvim: Nvim, key: str) -> None:
+    panel.ask("a1", "make one", rules=[RULE])
+    panel.ask("a2", "make two", rules=[RULE])
+    nvim.wait_screen("make one", "make two")
+    nvim.keys("<Esc>")
+    nvim.cmd("wincmd k")
+    nvim.lua("require('agent_ls.chat.approvals').repeat_ms = 60000")
+    nvim.keys("gg" + key)
+    assert server.expect("agent/approve")["requestId"] == "a1"
+    server.emit(
+        "approval_resolved", {"requestId": "a1", "decision": "allow", "scope": "once", "decidedBy": "t"}
+    )
+    nvim.wait_screen("allowed once: make one")
+
+    nvim.keys(key * 3)
+    nvim.cmd("AgentLs deny no")
+
+    answer = server.expect("agent/approve")
+    assert (answer["requestId"], answer["decision"]) == ("a2", "deny")
+
+
+@pytest.mark.req("H7")
+def test_a_key_that_is_pressed_again_answers_the_next_question(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
+    panel.ask("a1", "make one")
+    panel.ask("a2", "make two")
+    nvim.wait_screen("make one", "make two")
+    nvim.lua("require('agent_ls.chat.approvals').repeat_ms = 0")
+    for asked in ("a1", "a2"):
+        nvim.keys("<M-a>")
+        assert server.expect("agent/approve")["requestId"] == asked
+        resolved = {"requestId": asked, "decision": "allow", "scope": "once", "decidedBy": "t"}
+        server.emit("approval_resolved", resolved)
+        nvim.wait_screen(f"allowed once: make {'one' if asked == 'a1' else 'two'}")
+
+
+@pytest.mark.req("H7")
 def test_an_answer_given_elsewhere_is_shown(asked: Panel, server: StandIn, nvim: Nvim) -> None:
     data = {"requestId": "a1", "decision": "deny", "scope": "once", "decidedBy": "other", "reason": "no rm"}
     server.emit("approval_resolved", data)

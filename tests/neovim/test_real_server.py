@@ -20,6 +20,7 @@ BROKEN = "        amount = amount - DISCOUNT_RATE"
 def demo(shop: Path, tmp_path: Path) -> Iterator[Nvim]:
     """What `agent-ls demo` opens, with the first message in the prompt."""
     with start_on_sample(shop, tmp_path) as nvim:
+        nvim.lua("require('agent_ls.chat.approvals').repeat_ms = 0")  # it answers faster than a hand
         nvim.lua("require('agent_ls.demo').start()")
         nvim.wait_screen("walkthrough (no model)", "The tests fail.")
         yield nvim

@@ -7,6 +7,11 @@ local snapshot = require("agent_ls.snapshot")
 
 local M = {}
 
+---A press that comes so soon after the last one is of a key that is held, or was struck twice: it answers nothing.
+M.repeat_ms = 250
+
+local last_press_ms = -math.huge
+
 ---@param item agent_ls.Item?
 ---@return agent_ls.Item? item that waits: the one given, else the oldest
 local function waiting(item)
@@ -31,6 +36,20 @@ local function question(item)
   local nothing_else = #snapshot.pending(session.snapshot()) == 0
   local on_question = item and item.kind == "question" and item.status == "pending"
   return not on_approval and (on_question or nothing_else) and questions.waiting(item) or nil
+end
+
+---For a key: what `answer` does, once per press. A held key must not allow what nobody has read.
+---@param answer fun(item: agent_ls.Item?)
+---@return fun(item: agent_ls.Item?)
+function M.once_per_press(answer)
+  return function(item)
+    local now_ms = vim.uv.hrtime() / 1e6
+    local is_repeat = now_ms - last_press_ms < M.repeat_ms
+    last_press_ms = now_ms
+    if not is_repeat then
+      answer(item)
+    end
+  end
 end
 
 ---@param item agent_ls.Item? what the cursor is on

@@ -287,13 +287,10 @@ local function map_keys()
   for _, key in ipairs({ "za", "<Tab>" }) do
     vim.keymap.set("n", key, toggle_item, { buffer = transcript.buffer(), desc = "agent-ls: open or close" })
   end
-  map({ "n" }, "allow", function() approvals.allow(item_under_cursor()) end, "allow once")
-  map(
-    { "n" },
-    "allow_rule",
-    function() approvals.allow_rule(item_under_cursor()) end,
-    "allow by the offered rule"
-  )
+  local allow = approvals.once_per_press(approvals.allow)
+  local allow_rule = approvals.once_per_press(approvals.allow_rule)
+  map({ "n" }, "allow", function() allow(item_under_cursor()) end, "allow once")
+  map({ "n" }, "allow_rule", function() allow_rule(item_under_cursor()) end, "allow by the offered rule")
   map({ "n" }, "edit_command", function() approvals.edit(item_under_cursor()) end, "change the command, and allow it")
   map({ "n" }, "deny", function() approvals.deny(item_under_cursor()) end, "deny, with a reason")
   map({ "n" }, "open_file", open_item_file, "open the changed file")
@@ -305,7 +302,7 @@ local function map_keys()
   vim.keymap.set("n", "i", M.focus_prompt, { buffer = transcript.buffer(), desc = "agent-ls: to the prompt" })
   local map_prompt = mapper(input.buffer())
   input.map(map_prompt)
-  map_prompt({ "n", "i" }, "prompt_allow", approvals.allow, "allow once")
+  map_prompt({ "n", "i" }, "prompt_allow", allow, "allow once")
   map_prompt({ "n", "i" }, "prompt_deny", approvals.deny, "deny, with a reason")
   for _, any in ipairs({ map, map_prompt }) do
     any({ "n", "i" }, "stop", stop, "stop the turn")
