@@ -27,7 +27,7 @@ export class Sessions {
   /** What is shown, and said, before there is a session. */
   private readonly nowhere = newSnapshot();
   private current: string | undefined;
-  private making: Promise<boolean> | undefined;
+  private making: { readonly wanted: string; readonly done: Promise<boolean> } | undefined;
   /** Chosen before there is a session: what the next one begins with. */
   private chosen: Configuration = {};
 
@@ -103,11 +103,13 @@ export class Sessions {
     this.tell({ sessionId: id, files: [], switched: true });
   }
 
-  /** A new session, shown. */
+  /** A new session, shown. One that is asked for while the same is being made is that one: it may have a message already. */
   async create(configuration: Configuration = {}, folder = this.around.folder()): Promise<boolean> {
-    const making = this.make(configuration, folder);
+    const wanted = JSON.stringify([configuration, folder]);
+    if (this.making?.wanted === wanted) return this.making.done;
+    const making = { wanted, done: this.make(configuration, folder) };
     this.making = making;
-    return making.finally(() => { if (this.making === making) this.making = undefined; });
+    return making.done.finally(() => { if (this.making === making) this.making = undefined; });
   }
 
   private async make(configuration: Configuration, folder: string | undefined): Promise<boolean> {
@@ -252,7 +254,7 @@ export class Sessions {
   /** The session to speak to: made when there is none, told of again to a server that is new. */
   private async ready(): Promise<string | undefined> {
     // What is said while one is being made is meant for it.
-    await this.making;
+    await this.making?.done;
     if (this.current === undefined) await this.create();
     else if (!this.connection.isRunning && !(await this.resume())) return undefined;
     return this.current;

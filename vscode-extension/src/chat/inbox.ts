@@ -13,7 +13,7 @@ import type { Offers } from "./offers";
 import { otherWords } from "./queue_changes";
 import { type ClientCommandName, isMode, parseSlash } from "./slash";
 
-export type Message = Exclude<FromView, { type: "ready" | "earlier" | "later" | "end" | "drawn" | "draft" }>;
+export type Message = Exclude<FromView, { type: "ready" | "earlier" | "later" | "end" | "drawn" | "draft" | "keyboard" }>;
 type Submit = Extract<FromView, { type: "submit" }>;
 type Allow = Extract<FromView, { type: "allow" }>;
 

@@ -26,6 +26,7 @@ function relative(path: string): string {
 export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable {
   private view: vscode.WebviewView | undefined;
   private isReady = false;
+  private hasKeyboard = false;
   /** The page is still drawing what it was sent last. What changes meanwhile is sent in one piece. */
   private isDrawing = false;
   private timer: NodeJS.Timeout | undefined;
@@ -60,17 +61,17 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
 
   resolveWebviewView(view: vscode.WebviewView): void {
     this.view = view;
-    this.isReady = false;
+    this.isReady = this.hasKeyboard = false;
     const folder = vscode.Uri.joinPath(this.ctx.extension.extensionUri, "out", "webview");
     view.webview.options = { enableScripts: true, localResourceRoots: [folder] };
     view.webview.onDidReceiveMessage((message: Posted) => { this.receive(message); });
     view.onDidChangeVisibility(() => {
-      if (!view.visible) this.isReady = false; // its page is gone until it is shown again
+      if (!view.visible) this.isReady = this.hasKeyboard = false; // its page is gone until it is shown again
       this.onVisibility();
     });
     view.onDidDispose(() => {
       this.view = undefined;
-      this.isReady = false;
+      this.isReady = this.hasKeyboard = false;
     });
     view.webview.html = page(view.webview, folder, randomBytes(16).toString("base64"));
     this.onFirstShow();
@@ -79,7 +80,8 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
 
   /** Shows the chat and puts the cursor into the prompt: only when the user asked for it. */
   async focus(): Promise<void> {
-    await vscode.commands.executeCommand(`${VIEW_ID}.focus`);
+    // Giving it what it has would take it away for a moment, and what is typed in that moment would be lost.
+    if (!this.hasKeyboard) await vscode.commands.executeCommand(`${VIEW_ID}.focus`);
     this.later({ type: "focus" });
   }
 
@@ -132,6 +134,7 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   private receive(message: Posted): void {
     if (message.type === "ready") this.ready();
     else if (message.type === "drawn") this.drawn();
+    else if (message.type === "keyboard") this.hasKeyboard = message.isHere;
     else if (message.type === "draft") this.drafts.take(message);
     else if (isLate(message, this.ctx.sessions.currentId)) this.late(message);
     else if (message.type === "later") this.post(this.feed.later(this.ctx.sessions.snapshot, message.after));

@@ -206,7 +206,11 @@ document.getElementById("app")?.append(top, transcript.element, bars, queue.elem
 composer.restore(kept?.draft ?? NO_DRAFT);
 transcript.element.addEventListener("scroll", keepSoon, { passive: true, capture: true });
 window.addEventListener("message", ({ data }: MessageEvent<ToView>) => { pressed.after(() => { receive(data); }); });
-window.addEventListener("focus", () => { emptyAtMs = isEmpty(composer.draft) ? performance.now() : -JUST_MS; });
+window.addEventListener("focus", () => {
+  emptyAtMs = isEmpty(composer.draft) ? performance.now() : -JUST_MS;
+  send({ type: "keyboard", isHere: true });
+});
+window.addEventListener("blur", () => { send({ type: "keyboard", isHere: false }); });
 for (const goes of ["pagehide", "beforeunload"]) window.addEventListener(goes, () => { tellDraft(true); keep(); });
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState !== "hidden") return;
@@ -214,3 +218,4 @@ document.addEventListener("visibilitychange", () => {
   keep();
 });
 send({ type: "ready" });
+if (document.hasFocus()) send({ type: "keyboard", isHere: true });

@@ -179,6 +179,8 @@ export type FromView =
   | { readonly type: "ready" }
   /** The last reset or update is on the screen: the next one may come. */
   | { readonly type: "drawn" }
+  /** Whether the page has the keyboard. */
+  | { readonly type: "keyboard"; readonly isHere: boolean }
   | { readonly type: "submit"; readonly text: string; readonly attachments: readonly Attachment[]; readonly how: "send" | "queue" | "stopFirst" }
   /** `attachments`: null when they are as they were told last. `isLast`: the page goes away, keep it now. */
   | { readonly type: "draft"; readonly text: string; readonly attachments: readonly Attachment[] | null; readonly isLast: boolean }

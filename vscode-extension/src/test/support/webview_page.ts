@@ -14,6 +14,8 @@ export class WebviewPage {
   /** Of the last of them: for which session it is meant. */
   of = "";
   drawn = 0;
+  /** As it told last. */
+  hasKeyboard = false;
   modelsAsked = 0;
   modelsLooked = 0;
   readonly dom: JSDOM;
@@ -44,6 +46,7 @@ export class WebviewPage {
   private take(posted: Posted): void {
     const { of, ...message } = posted;
     if (message.type === "drawn") this.drawn += 1;
+    else if (message.type === "keyboard") this.hasKeyboard = message.isHere;
     else if (message.type === "models") {
       this.modelsAsked += 1;
       if (message.look) this.modelsLooked += 1;

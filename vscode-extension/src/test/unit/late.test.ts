@@ -47,6 +47,15 @@ test("what is typed while a session is made is for that one, unless the prompt h
   assert.deepEqual([page.sent.at(-1)?.type, page.of], ["submit", "s5"]);
 });
 
+test("the page tells when it gets the keyboard and when it loses it", (t) => {
+  const page = new WebviewPage();
+  t.after(() => { page.close(); });
+  for (const [event, has] of [["focus", true], ["blur", false], ["focus", true]] as const) {
+    page.dom.window.dispatchEvent(new page.dom.window.Event(event));
+    assert.equal(page.hasKeyboard, has);
+  }
+});
+
 const PICTURE = { label: "p", part: { type: "image", mediaType: "image/png", data: "AAAA" } } as const;
 
 for (const [when, typed, kept, theirs, wanted] of [

@@ -141,6 +141,14 @@ test("what is said while a session is being made is meant for it", async () => {
   assert.deepEqual(connection.methods(), ["agent/newSession", "agent/subscribe", "agent/submit"]);
 });
 
+test("a session that is asked for while a message makes one is that one", async () => {
+  const { connection, sessions } = make();
+  assert.deepEqual(await Promise.all([sessions.submit(TEXT), sessions.create(), sessions.create()]), [true, true, true]);
+  assert.deepEqual(connection.methods(), ["agent/newSession", "agent/subscribe", "agent/submit"]);
+  await Promise.all([sessions.create({ provider: "walkthrough" }), sessions.create()]);
+  assert.equal(connection.methods().filter((method) => method === "agent/newSession").length, 3, "others are others");
+});
+
 test("a model that is chosen is remembered for new sessions, another setting is not", async () => {
   const { connection, sessions } = make({ "agent/configure": () => ({ session: sessionInfo("s1"), appliesFrom: "now" }) });
   await sessions.create();
