@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.conftest import TEXT, OpenDesk, only_linux
-from tests.support.acceptance import Desk, Wire, end_process, is_running
+from tests.support.acceptance import Desk, Wire, end_process
 from tests.support.loopback import Gate, Reasoning, Text, ToolCall
-from tests.support.processes import Fifo
+from tests.support.processes import Fifo, is_running
 
 READ = ToolCall("read_file", {"file_path": "notes.txt"})
 LOOK = [Reasoning("It must be read."), Text("I look."), READ]

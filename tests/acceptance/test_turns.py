@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.conftest import OpenDesk, only_linux
-from tests.support.acceptance import Wire, end_process, is_running, wait_ended
+from tests.support.acceptance import Wire, end_process, wait_ended
 from tests.support.loopback import Text, ToolCall
-from tests.support.processes import Fifo
+from tests.support.processes import Fifo, is_running
 
 
 @pytest.fixture

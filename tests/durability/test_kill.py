@@ -140,7 +140,8 @@ async def test_output_so_far_is_kept_and_what_the_command_left_running_does_not_
     tmp_path: Path,
 ) -> None:
     token = new_token()
-    call = ToolCall("shell", {"command": f"echo so far; LEFT={token} sleep 600; :"})
+    # It says so when there is something to be left running.
+    call = ToolCall("shell", {"command": f"LEFT={token} sleep 600 & echo so far; wait"})
     with AnthropicServer([[call], "I see."]) as provider:
         try:
             async with editing(provider, tmp_path) as (editor, server):

@@ -7,43 +7,48 @@ import signal
 import sys
 from pathlib import Path
 
-import anyio.lowlevel
+import anyio
 import pytest
 
 from tests.e2e.test_owners import owner, taken
 from tests.support.framed_client import DEADLINE_S
 from tests.support.loopback import AnthropicServer, ToolCall
+from tests.support.processes import eventually
 from tests.support.served import Served, served
 
 pytestmark = [pytest.mark.req("R4", "R7"), pytest.mark.skipif(sys.platform == "win32", reason="no SIGSTOP")]
 
-FILES = 400
+FILES = 40
 PATCH = "".join(f"*** Add File: many/{at}.txt\n+new\n" for at in range(FILES))
 COMMAND = f"apply_patch <<'EOF'\n*** Begin Patch\n{PATCH}*** End Patch\nEOF"
 
 
-async def stopped_while_it_stages(first: Served) -> None:
-    """Before the first of them has its name: staging them all, each put safely on the disk, takes a while."""
+STOPPING = (sys.executable, "-m", "tests.support.stopping_server", ".txt", "serve", "--stdio")
+"""All is staged then, and the first of the files is about to have its name."""
+
+
+def is_stopped(pid: int) -> bool:
+    return os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOWAIT | os.WNOHANG) is not None
+
+
+async def stopped_when_all_is_staged(first: Served) -> None:
     folder = first.project / "many"
-    with anyio.fail_after(DEADLINE_S):
-        while not folder.exists() or not any(folder.iterdir()):
-            await anyio.lowlevel.checkpoint()
-    os.kill(first.server.process.pid, signal.SIGSTOP)
-    assert not list(folder.glob("*.txt")), "it was stopped too late to tell anything"
-    assert list(folder.glob(".agent-ls-*")), "it has staged some"
+    await eventually(lambda: is_stopped(first.server.process.pid))
+    assert not list(folder.glob("*.txt"))
+    assert len(list(folder.glob(".agent-ls-*"))) == FILES
 
 
 async def test_what_it_was_about_to_write_comes_never(tmp_path: Path) -> None:
     with AnthropicServer([[ToolCall("shell", {"command": COMMAND})], "By the other."]) as provider:
         async with (
-            served(tmp_path, provider=provider) as first,
+            served(tmp_path, provider=provider, command=STOPPING) as first,
             served(tmp_path, provider=provider) as second,
         ):
             session_id = await first.editor.new_session(provider="anthropic", mode="full")
             await second.editor.subscribe(session_id)
             await first.editor.submit(session_id, "go")
             try:
-                await stopped_while_it_stages(first)
+                await stopped_when_all_is_staged(first)
                 await taken(second, session_id, force=True)
                 found = sorted(os.listdir(first.project / "many"))
                 assert not found, "what was staged is swept"

@@ -16,6 +16,7 @@ import pytest
 from agent_ls.app.sample import copy_sample_project
 from tests.support.editor import Editor, new_key, text_input
 from tests.support.framed_client import DEADLINE_S, ResponseError, ServerProcess, server_process
+from tests.support.processes import is_running
 
 TASK = "Please fix the discount."
 
@@ -376,8 +377,7 @@ async def test_the_end_of_the_editor_ends_what_a_command_started(how: str, proje
         else:
             await editor.client.hang_up()
         assert await server.exit_code() == (1 if how == "hang up" else 0)
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
+        assert not is_running(pid)
     async with editing(project) as (editor, _):
         events = (await editor.subscribe(session_id))["events"]
         kinds = [event["kind"] for event in events]

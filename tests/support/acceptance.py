@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from tests.support import commands
 from tests.support.loopback import AnthropicServer, LoopbackProvider, OpenAIResponsesServer, ToolCall
 from tests.support.nvim_driver import DEADLINE_S, POLL_S, REPOSITORY, Nvim
+from tests.support.processes import is_running
 
 PLUGIN = REPOSITORY / "editors/nvim"
 
@@ -221,15 +222,6 @@ class Desk:
         return int(
             self.nvim.lua("return #require('agent_ls.review.signs').places(vim.api.nvim_get_current_buf())")
         )
-
-
-def is_running(pid: int) -> bool:
-    """Whether a process lives; one that has ended and waits for its parent does not."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in "ZX"
 
 
 def wait_ended(pid: int) -> None:

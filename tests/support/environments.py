@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from agent_ls.environments.base import CommandOptions
+from agent_ls.environments.base import CommandOptions, ExecResult, ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.memory import MemoryEnvironment
@@ -34,6 +35,25 @@ def sandboxed(folder: Path, files: Mapping[str, str | bytes]) -> SandboxedEnviro
 
 async def _stay(command: str, options: CommandOptions, at: str) -> bool:
     return False
+
+
+LIMITS_MS = (500, 2_000, 8_000, 30_000)
+
+
+async def ended_at_its_limit(
+    environment: ExecutionEnvironment, command: str, begun: str, options: CommandOptions | None = None
+) -> ExecResult:
+    """What a command gives that is ended at its limit after it has printed `begun`.
+
+    On a slow machine it may not have come that far by then: it is begun anew, with a longer limit.
+    """
+    first, *longer = (replace(options or CommandOptions(), timeout_ms=limit_ms) for limit_ms in LIMITS_MS)
+    result = await environment.exec_command(command, first)
+    for given in longer:
+        if begun in result.output:
+            break
+        result = await environment.exec_command(command, given)
+    return result
 
 
 class NoBounds:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,17 @@ class ResponseError(Exception):
         self.code: int = error["code"]
         self.message: str = error["message"]
         self.data: Any = error.get("data")
+
+
+class HungUpError(AssertionError):
+    """The server has hung up, so what is waited for can never come."""
+
+
+@contextmanager
+def until_hung_up() -> Iterator[None]:
+    """For what an editor does beside its test, however long that takes: it is over when the server is gone."""
+    with suppress(HungUpError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        yield
 
 
 Handler = Callable[[Any], Awaitable[Any]]
@@ -136,10 +147,12 @@ class FramedClient:
     def events(self) -> list[dict[str, Any]]:
         return [m["params"] for m in self.received if m.get("method") == "agent/event"]
 
-    async def wait_for(self, fits: Callable[[dict[str, Any]], bool], *, after: int = 0) -> dict[str, Any]:
+    async def wait_for(
+        self, fits: Callable[[dict[str, Any]], bool], *, after: int = 0, deadline_s: float = DEADLINE_S
+    ) -> dict[str, Any]:
         """The first message received, at index `after` or later, that fits; past ones count."""
         seen = after
-        with anyio.move_on_after(DEADLINE_S):
+        with anyio.move_on_after(deadline_s):
             while True:
                 changed = self._changed
                 for message in self.received[seen:]:
@@ -147,7 +160,7 @@ class FramedClient:
                         return message
                 seen = len(self.received)
                 if self.ended.is_set():
-                    break
+                    raise HungUpError(f"the server hung up; received: {self.received[-20:]}")
                 await changed.wait()
         raise AssertionError(f"the message did not come; received: {self.received[-20:]}")
 

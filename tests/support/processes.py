@@ -36,19 +36,24 @@ def processes_with(token: str) -> dict[int, str]:
 
 
 KERNEL = "2"  # the parent of the kernel's own threads, which never have a command line
-LOOKS = 20
+LOOKS, LOOKS_AT_NONE = 20, 2000
 
 
-def _told(folder: Path, looks: int = LOOKS) -> tuple[bytes, bytes, str]:
-    """Command line, environment and state. While a process becomes another program, it shows none: then once more."""
-    command_line = (folder / "cmdline").read_bytes()
-    environment = (folder / "environ").read_bytes()
-    state, parent = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
-    is_whole = bool(command_line and environment) or state in "ZX" or KERNEL in (parent, folder.name)
-    if is_whole or looks == 1:
-        return command_line, environment, state
-    time.sleep(0.001)
-    return _told(folder, looks - 1)
+def _told(folder: Path) -> tuple[bytes, bytes, str]:
+    """Command line, environment and state. While a process becomes another program, it shows none: then once more.
+
+    On a slow machine it takes its time to be read. Of some processes only one of the two is empty, and for good.
+    """
+    looks = 0
+    while True:
+        command_line = (folder / "cmdline").read_bytes()
+        environment = (folder / "environ").read_bytes()
+        state, parent = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
+        is_whole = bool(command_line and environment) or state in "ZX" or KERNEL in (parent, folder.name)
+        looks += 1
+        if is_whole or looks == (LOOKS if command_line or environment else LOOKS_AT_NONE):
+            return command_line, environment, state
+        time.sleep(0.001)
 
 
 def zombies_of_ours() -> set[int]:
@@ -64,6 +69,15 @@ def zombies_of_ours() -> set[int]:
         if state == "Z" and int(parent) == os.getpid():
             found.add(int(folder.name))
     return found
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process lives; one that has ended and waits for its parent does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
 
 
 async def eventually(condition: Callable[[], bool]) -> None:

@@ -12,7 +12,7 @@ import anyio
 
 from agent_ls.app.sample import copy_sample_project
 from tests.support.editor import Editor, new_key
-from tests.support.framed_client import FramedClient, ResponseError, ServerProcess, server_process
+from tests.support.framed_client import SERVE, FramedClient, ResponseError, ServerProcess, server_process
 from tests.support.loopback import LoopbackProvider
 
 TASK = "Please fix the discount."
@@ -75,11 +75,15 @@ class Served:
 
 @asynccontextmanager
 async def served(
-    tmp_path: Path, name: str = "vscode", provider: LoopbackProvider | None = None, **settings: Any
+    tmp_path: Path,
+    name: str = "vscode",
+    provider: LoopbackProvider | None = None,
+    command: tuple[str, ...] = SERVE,
+    **settings: Any,
 ) -> AsyncIterator[Served]:
     """May be used again with the same folder: the next process finds what the one before stored.
 
-    `provider` is what sessions of the provider "anthropic" then ask.
+    `provider` is what sessions of the provider "anthropic" then ask, `command` what is run as the server.
     """
     project, state = tmp_path / "project", tmp_path / "state"
     if not project.exists():
@@ -87,7 +91,7 @@ async def served(
     env = {"AGENT_LS_STATE_DIR": str(state)}
     if provider:
         env |= {"ANTHROPIC_API_KEY": "sk-test-loopback", "ANTHROPIC_BASE_URL": provider.base_url}
-    async with server_process(env=env) as server:
+    async with server_process(command, env=env) as server:
         editor = Editor(server.client, name)
         await editor.start(project, **settings)
         yield Served(editor, server, project, state)

@@ -112,6 +112,7 @@ class Watch:
     def __init__(self) -> None:
         self.terminal: CommandTerminal | None = None
         self.told: list[bool] = []
+        self._seen = 0
 
     def opened(self, terminal: CommandTerminal) -> None:
         self.terminal = terminal
@@ -121,7 +122,8 @@ class Watch:
 
     async def until_waits(self) -> None:
         await eventually(lambda: bool(self.told) and self.told[-1])
+        self._seen = len(self.told)
 
     async def until_goes_on(self) -> None:
-        """It has taken what was typed."""
-        await eventually(lambda: not self.told[-1])
+        """It has taken what was typed, even if it waits for more by now."""
+        await eventually(lambda: False in self.told[self._seen :])

@@ -13,14 +13,13 @@ import pytest
 from agent_ls.environments.base import Attribution, CommandOptions, ExecResult
 from agent_ls.environments.local import LocalEnvironment
 from tests.environments.local.test_awkward_programs import prints
-from tests.support.environments import SHORT_GRACE_MS
+from tests.support.environments import SHORT_GRACE_MS, ended_at_its_limit
 from tests.support.processes import LIMIT_SECONDS, new_token, processes_with
 from tests.support.terminal_host import FakeTerminalHost, Watch
 
 pytestmark = pytest.mark.req("H5", "T5", "X2")
 
 LONG_MS = 60_000
-SHORT_MS = 1_000
 PYTHON = sys.executable
 CALL = Attribution("s", "t", "c1")
 
@@ -48,8 +47,8 @@ async def env(tmp_path: Path, host: FakeTerminalHost) -> AsyncIterator[LocalEnvi
         host.end()
 
 
-def options(watch: Watch | None = None, timeout_ms: int = LONG_MS) -> CommandOptions:
-    return CommandOptions(timeout_ms, attribution=CALL, terminal=watch)
+def options(watch: Watch | None = None) -> CommandOptions:
+    return CommandOptions(LONG_MS, attribution=CALL, terminal=watch)
 
 
 @dataclass(frozen=True)
@@ -227,7 +226,7 @@ async def test_a_program_in_a_terminal_that_ignores_the_polite_end_is_ended_at_t
 ) -> None:
     token = new_token()
     command = f"trap '' TERM INT HUP; echo ready; : {token}; sleep 600; sleep 600"
-    result = await env.exec_command(command, options(timeout_ms=SHORT_MS))
+    result = await ended_at_its_limit(env, command, "ready", options())
 
     assert result.timed_out and result.output == "ready\n"
     assert not processes_with(token)

@@ -13,13 +13,12 @@ import pytest
 from agent_ls.environments.base import CommandOptions, ExecResult
 from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.environments.local import LocalEnvironment
-from tests.support.environments import SHORT_GRACE_MS
+from tests.support.environments import SHORT_GRACE_MS, ended_at_its_limit
 from tests.support.processes import LIMIT_SECONDS, new_token, processes_with
 
 pytestmark = pytest.mark.req("H5", "T5", "X2")
 
 LONG_MS = 60_000
-SHORT_MS = 1_000
 
 
 @pytest.fixture
@@ -118,7 +117,7 @@ async def test_a_program_that_ignores_the_polite_end_is_ended_with_what_it_print
 ) -> None:
     token = new_token()
     command = f"trap '' TERM INT HUP; echo ready; : {token}; sleep 600; sleep 600"
-    result = await env.exec_command(command, CommandOptions(SHORT_MS))
+    result = await ended_at_its_limit(env, command, "ready")
 
     assert result.timed_out and result.stdout == "ready\n"
     assert not processes_with(token)

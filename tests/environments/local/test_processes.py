@@ -19,7 +19,7 @@ from agent_ls.environments.errors import InputRefusedError, NotAFolderError, Pro
 from agent_ls.environments.local import EnvPolicy, LocalEnvironment
 from agent_ls.environments.local.processes import TERMINATE_GRACE_MS
 from agent_ls.testing.places import printed
-from tests.support.environments import SHORT_GRACE_MS
+from tests.support.environments import SHORT_GRACE_MS, ended_at_its_limit
 from tests.support.processes import (
     LIMIT_SECONDS,
     Fifo,
@@ -32,7 +32,6 @@ from tests.support.processes import (
 pytestmark = pytest.mark.req("X2", "T5")
 
 HOUR_MS = 3_600_000
-SHORT_MS = 1_000  # a limit that is meant to pass, with time for a slow machine to start the command
 
 
 @asynccontextmanager
@@ -129,8 +128,7 @@ async def test_a_command_at_its_limit_leaves_no_process_but_its_output(
     env: LocalEnvironment, tree: str
 ) -> None:
     token, zombies = new_token(), zombies_of_ours()
-    options = CommandOptions(timeout_ms=SHORT_MS, env_vars={"TOKEN": token})
-    result = await env.exec_command(TREES[tree], options)
+    result = await ended_at_its_limit(env, TREES[tree], "ready", CommandOptions(env_vars={"TOKEN": token}))
     assert result.timed_out
     assert result.stdout == "ready\n"
     assert result.exit_code < 0
@@ -143,8 +141,8 @@ async def test_a_command_at_its_limit_leaves_no_process_but_its_output(
 async def test_a_command_that_ignores_term_is_killed_after_two_seconds(tmp_path: Path) -> None:
     assert TERMINATE_GRACE_MS == 2_000
     async with opened(tmp_path, TERMINATE_GRACE_MS) as env:
-        result = await env.exec_command(
-            "trap '' TERM; while :; do sleep 1000; done", CommandOptions(timeout_ms=SHORT_MS)
+        result = await ended_at_its_limit(
+            env, "trap '' TERM; echo ready; while :; do sleep 1000; done", "ready"
         )
     assert result.exit_code == -signal.SIGKILL
     assert result.duration_ms >= TERMINATE_GRACE_MS
@@ -154,7 +152,7 @@ async def test_a_command_that_ignores_term_is_killed_after_two_seconds(tmp_path:
 async def test_a_command_told_to_end_may_say_goodbye(tmp_path: Path) -> None:
     async with opened(tmp_path, HOUR_MS) as env:
         command = "trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 1000 & wait; done"
-        result = await env.exec_command(command, CommandOptions(timeout_ms=SHORT_MS))
+        result = await ended_at_its_limit(env, command, "ready")
     assert (result.output, result.exit_code, result.timed_out) == ("ready\nbye\n", 7, True)
 
 

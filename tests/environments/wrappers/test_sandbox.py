@@ -6,6 +6,7 @@ import os
 import shlex
 import socket
 import threading
+import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -19,6 +20,7 @@ from agent_ls.environments.local.own_terminals import OwnTerminals
 from agent_ls.environments.terminal_host import TerminalHost
 from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
 from agent_ls.loop.events import RecordedEvent, Warning
+from tests.support.environments import ended_at_its_limit
 from tests.support.sandboxes import needs_bubblewrap, needs_landlock, walls
 
 pytestmark = pytest.mark.req("X4", "X6")
@@ -210,10 +212,11 @@ async def test_variables_that_tell_of_secrets_are_left_out_as_ever(
 
 async def test_command_over_its_time_ends_with_all_that_it_started(root: Path, kind: str) -> None:
     async with confined(root, use=kind) as environment:
-        limit = CommandOptions(timeout_ms=500)
-        done = await environment.exec_command("setsid sleep 31.41 & echo begun; sleep 31.41", limit)
+        for_long = f"31.{uuid.uuid4().int}"  # by which nobody else's are told from these
+        command = f"setsid sleep {for_long} & echo begun; sleep {for_long}"
+        done = await ended_at_its_limit(environment, command, "begun\n")
         assert done.timed_out and done.stdout == "begun\n"
-        assert not running("31.41")
+        assert not running(for_long)
 
 
 def running(word: str) -> list[Path]:
@@ -229,7 +232,7 @@ def running(word: str) -> list[Path]:
 async def test_command_that_is_ended_has_its_time_to_end_by_itself(root: Path, kind: str) -> None:
     async with confined(root, use=kind, grace_ms=10_000) as environment:
         command = "trap 'echo saved > saved; exit 0' TERM; echo begun; while :; do sleep 0.1; done"
-        done = await environment.exec_command(command, CommandOptions(timeout_ms=1_500))
+        done = await ended_at_its_limit(environment, command, "begun\n")
     assert done.timed_out and (root / "saved").read_text() == "saved\n"
 
 
