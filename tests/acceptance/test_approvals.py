@@ -26,6 +26,7 @@ def test_a_command_is_shown_word_for_word_and_runs_once_when_it_is_allowed(
     made = desk([run(), run(), "All done."])
     nvim = made.open("notes.txt", mode="ask")
     made.submit("Run it.")
+    made.wait_asked()
     shown = made.wait_transcript("Run this command?")
     first, second = COMMAND.split("\n")
     assert f"┃   {first}" in shown

@@ -45,27 +45,52 @@ def nvim(project: Path, tmp_path: Path, provider: AnthropicServer) -> Iterator[N
         yield nvim
 
 
+# What may be over before anybody looks: what was asked and not yet answered, and each word on who waits for input.
+HEARD = """
+heard = { asked = {}, waiting = {} }
+require("agent_ls.session").listen(function(change)
+  local event = change.event
+  if event and event.kind == "approval_requested" then
+    table.insert(heard.asked, event.data.requestId)
+  elseif event and event.kind == "terminal_waiting" then
+    table.insert(heard.waiting, event.data.waiting)
+  end
+end)
+"""
+ALLOW = """
+local asked = heard.asked
+heard.asked = {}
+for _, id in ipairs(asked) do
+  require("agent_ls.session").approve({ id = id }, { decision = "allow" })
+end
+"""
+
+
 def wait(nvim: Nvim, condition: Callable[[], bool], waited_for: str) -> None:
     """Allows what is asked about meanwhile: programs that are not in sight are, in every mode."""
 
     def looked() -> bool:
-        if "◆ waiting for you" in nvim.screen():
-            nvim.cmd("AgentLs approve")
-            nvim.wait_gone("◆ waiting for you")
+        nvim.lua(ALLOW)
         return condition()
 
     nvim.wait_until(looked, waited_for)
 
 
+def told_of_waiting(nvim: Nvim) -> list[bool]:
+    return list(nvim.lua("return heard.waiting"))
+
+
 def answers(nvim: Nvim, provider: AnthropicServer, at: int, program: Program) -> None:
     for keys in program.keys:
-        wait(nvim, lambda: "waits for your input" in nvim.screen(), f"{program.name} to wait")
+        wait(nvim, lambda: told_of_waiting(nvim)[-1:] == [True], f"{program.name} to wait")
+        nvim.wait_screen("waits for your input")
+        before = len(told_of_waiting(nvim))
         nvim.cmd("AgentLs terminal")
         nvim.wait_mode("t")
         nvim.keys("".join(KEYS.get(key, key) for key in keys))
         wait(
             nvim,
-            lambda: is_told(provider, at) or "waits for your input" not in nvim.screen(),
+            lambda before=before: is_told(provider, at) or False in told_of_waiting(nvim)[before:],  # type: ignore[misc]
             f"{program.name} to take {keys}",
         )
         nvim.keys("<C-\\><C-n>q")
@@ -73,6 +98,7 @@ def answers(nvim: Nvim, provider: AnthropicServer, at: int, program: Program) ->
 
 
 def test_awkward_programs_run_in_the_editors_terminals(nvim: Nvim, provider: AnthropicServer) -> None:
+    nvim.lua(HEARD)
     nvim.cmd("AgentLs")
     nvim.keys("go<C-s>")
     for at, program in enumerate(PROGRAMS):

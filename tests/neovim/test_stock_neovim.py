@@ -36,6 +36,7 @@ def chat(nvim: Nvim) -> str:
 @pytest.mark.req("H8", "H11")
 def test_a_conversation_completes_in_stock_neovim(nvim: Nvim, shop: Path, tmp_path: Path) -> None:
     nvim.keys(f"i{recipes.TASK}<Esc>:w<CR>")
+    nvim.wait_for("not vim.bo.modified")  # before, it is by these keys that it seems to ask something
     for count in range(4):
         nvim.wait_until(lambda: nvim.mode() == "c", "a question of the server's")
         nvim.keys("2<CR>")

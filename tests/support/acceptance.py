@@ -101,6 +101,7 @@ class Desk:
         self.nvim: Nvim
         self.variables = commands.provider_variables(model)
         self._opened: list[Nvim] = []
+        self._asked: list[str] = []
 
     def open(
         self, *files: str, mode: str = "edits", columns: int = 120, rows: int = 40, **options: Any
@@ -108,6 +109,7 @@ class Desk:
         """Starts a Neovim on `files`; `mode` and `options` go to the plugin's setup()."""
         setup = {"cmd": commands.command("serve", "--stdio"), "provider": self.wire.provider, "mode": mode}
         encoded = json.dumps(setup | options)
+        self._asked = []
         self.nvim = Nvim(
             columns=columns,
             rows=rows,
@@ -180,10 +182,13 @@ class Desk:
         return self.transcript()
 
     def wait_asked(self) -> None:
-        """Until something waits for the user's answer."""
-        self.nvim.wait_for(
-            "#require('agent_ls.snapshot').pending(require('agent_ls.session').snapshot()) > 0"
-        )
+        """Until something waits for the user's answer that was not there the last time.
+
+        What was answered seems to wait until the server's word has come, which may be behind what the answer led to.
+        """
+        oldest = "(require('agent_ls.snapshot').pending(require('agent_ls.session').snapshot())[1] or {}).id"
+        asked = self.nvim.wait_for(f"not vim.list_contains(..., {oldest} or '') and {oldest}", self._asked)
+        self._asked.append(asked)
 
     # -- what the server says
 
