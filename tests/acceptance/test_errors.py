@@ -9,7 +9,7 @@ import pytest
 
 from tests.acceptance.conftest import OpenDesk
 from tests.support.acceptance import Desk, Wire
-from tests.support.loopback import Answer, CutStream, DropConnection, ErrorReply, Text, ToolCall
+from tests.support.loopback import Answer, CutStream, DropConnection, ErrorReply, Gate, Text, ToolCall
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,17 @@ def test_each_trouble_is_one_clear_message_and_the_session_goes_on(
     assert words_of(made)[len(before) + 3 :] == [*resumed, "❯ Once more.", "All is well."]
 
 
+# Of what stands there for a moment only: it may be gone before anybody looks.
+KEEP_WHAT_IS_DRAWN = """
+drawn = {}
+vim.api.nvim_buf_attach(require("agent_ls.chat.transcript").buffer(), false, {
+  on_lines = function(_, buffer, _, first, _, last)
+    vim.list_extend(drawn, vim.api.nvim_buf_get_lines(buffer, first, last, false))
+  end,
+})
+"""
+
+
 @pytest.mark.req("R1", "H10", "U8")
 def test_without_a_network_the_session_waits_and_goes_on_when_it_is_back(desk: OpenDesk, wire: Wire) -> None:
     made = desk([])
@@ -111,8 +122,9 @@ def test_without_a_network_the_session_waits_and_goes_on_when_it_is_back(desk: O
             name: address if name.endswith("_URL") else value for name, value in made.variables.items()
         }
         nvim = made.open("notes.txt")
+        nvim.lua(KEEP_WHAT_IS_DRAWN)
         made.submit("Say something.")
-        nvim.wait_screen("↻ Trying again in")
+        nvim.wait_for("table.concat(drawn, '\\n'):find('↻ Trying again in', 1, true)")
         made.wait_transcript("✗ ")
         made.wait_state("IDLE")
 
@@ -124,10 +136,12 @@ def test_without_a_network_the_session_waits_and_goes_on_when_it_is_back(desk: O
 
 @pytest.mark.req("U8", "H10")
 def test_a_short_wait_that_the_provider_asks_for_is_made_and_told(desk: OpenDesk) -> None:
-    made = desk([ErrorReply(429, headers={"retry-after": "1"}), "All is well."])
+    gate = Gate()
+    made = desk([ErrorReply(429, headers={"retry-after": "1"}), [gate, Text("All is well.")]])
     nvim = made.open("notes.txt")
     made.submit("Say something.")
     nvim.wait_screen("↻ Trying again in 1 s")
+    gate.open()
     made.wait_done("All is well.")
 
     _, tried, answer = words_of(made)
