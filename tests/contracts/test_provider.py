@@ -160,12 +160,13 @@ async def send_and_close(stream: SocketStream, data: bytes) -> None:
     await stream.aclose()
 
 
-IMPATIENT = ProviderSettings(connect_timeout_s=5, silence_timeout_s=0.3)
+PATIENT = ProviderSettings(connect_timeout_s=30, silence_timeout_s=30)
+IMPATIENT = replace(PATIENT, silence_timeout_s=0.3)  # for who never speaks: another may be no more than slow
 
 
 @asynccontextmanager
 async def asking(
-    base_url: str, provider: str, settings: ProviderSettings = IMPATIENT
+    base_url: str, provider: str, settings: ProviderSettings = PATIENT
 ) -> AsyncIterator[Client]:
     settings = replace(settings, base_url=base_url)
     client = build_client(Credentials({provider: KEY}), {provider: settings})
@@ -182,9 +183,10 @@ async def asking(
 async def test_fault_has_a_class_and_leaves_no_connection(
     server: Server, provider: str, answer: Callable[[SocketStream], Any], kind: type[e.LlmError], stream: bool
 ) -> None:
-    with anyio.fail_after(30):
+    settings = IMPATIENT if kind is e.RequestTimeoutError else PATIENT
+    with anyio.fail_after(60):
         async with raw_server(answer) as (base_url, connections):
-            async with asking(base_url, provider) as client:
+            async with asking(base_url, provider, settings) as client:
                 error = await failure(client, ask(provider), stream=stream)
                 assert type(error) is kind
                 assert KEY not in f"{error} {error.hint}"
@@ -242,9 +244,8 @@ async def test_answer_that_comes_in_an_odd_way_is_read(
 ) -> None:
     row = Golden(WIRES_OF[provider], "text", {})
     body = row.stream if stream else row.body or b""
-    settings = ProviderSettings(silence_timeout_s=30)
     with anyio.fail_after(60):
-        async with raw_server(oddity(body)) as (base_url, _), asking(base_url, provider, settings) as client:
+        async with raw_server(oddity(body)) as (base_url, _), asking(base_url, provider) as client:
             asked = ask(provider)
             response = await (streamed(client, asked) if stream else client.complete(asked))
             assert response.text.startswith("Grüße, 世界 👋")

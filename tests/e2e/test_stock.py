@@ -197,19 +197,24 @@ async def test_a_chat_goes_on_in_its_session_after_a_restart(project: Path) -> N
 async def test_a_chat_whose_answer_was_cut_by_the_end_of_the_editor_can_be_gone_on_with(
     project: Path,
 ) -> None:
-    chat = project / "chat.agent.md"
-    async with chatting(project, mode="full", walkthroughPauseMs=20) as editor:
-        await editor.say(TASK)
-        text = await editor.chat_until("I begin by")
-        await editor.chat_until("Found it")
-        await editor.client.shut_down()
-    async with server_process() as server:
-        editor = StockEditor(server.client, "neovim")
-        await editor.start(project, provider="walkthrough")
-        await editor.open(chat, f"{text.rstrip()}\n\nAnd now?\n")
-        whole = await editor.chat_until("## you\n", after="Found it")
-        assert "> Stopped.\n\n## you\n" in whole and whole.rstrip().endswith("\n\nAnd now?")
-        assert whole.count("I begin by") == whole.count("reading the code and its tests.") == 1
+    chat, halfway, gate = project / "chat.agent.md", Gate(), Gate()
+    look = ToolCall("read_file", {"file_path": "shop/cart.py"})
+    begun = Text("I begin by ", halfway, "reading the code and its tests.")
+    with AnthropicServer([[begun, look], [Text("Found it", gate, ".")]]) as provider:
+        async with told_by(provider, project) as editor:
+            await editor.say(TASK)
+            text = await editor.chat_until("I begin by")
+            halfway.open()
+            await editor.chat_until("Found it")
+            await editor.client.shut_down()
+        async with server_process() as server:
+            editor = StockEditor(server.client, "neovim")
+            await editor.start(project, provider="walkthrough")
+            await editor.open(chat, f"{text.rstrip()}\n\nAnd now?\n")
+            whole = await editor.chat_until("## you\n", after="Found it")
+            assert "> Stopped.\n\n## you\n" in whole and whole.rstrip().endswith("\n\nAnd now?")
+            assert whole.count("I begin by") == whole.count("reading the code and its tests.") == 1
+        gate.open()
 
 
 @pytest.mark.req("H8", "R4")

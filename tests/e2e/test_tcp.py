@@ -22,10 +22,8 @@ pytestmark = pytest.mark.req("H1")
 async def listening(token: Path) -> AsyncIterator[tuple[ServerProcess, int]]:
     command = (sys.executable, "-m", "agent_ls", "serve", "--tcp", "0", "--token-file", str(token))
     async with server_process(command) as server:
-        with anyio.fail_after(DEADLINE_S):
-            while "listening on" not in server.log:
-                await anyio.lowlevel.checkpoint()
-        yield server, int(server.log.partition("127.0.0.1:")[2].partition(",")[0])
+        log = await server.logged("listening on")
+        yield server, int(log.partition("127.0.0.1:")[2].partition(",")[0])
 
 
 @asynccontextmanager

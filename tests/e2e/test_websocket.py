@@ -38,10 +38,8 @@ async def listening(token: Path, *words: str) -> AsyncIterator[tuple[ServerProce
     """A real `agent-ls serve --ws`, whose clients get real servers."""
     command = (sys.executable, "-m", "agent_ls", "serve", "--ws", "0", "--token-file", str(token), *words)
     async with server_process(command) as server:
-        with anyio.fail_after(DEADLINE_S):
-            while "listening on" not in server.log:
-                await anyio.lowlevel.checkpoint()
-        yield server, int(server.log.partition("ws://127.0.0.1:")[2].partition("/")[0])
+        log = await server.logged("listening on")
+        yield server, int(log.partition("ws://127.0.0.1:")[2].partition("/")[0])
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from tests.support.loopback import (
     Text,
     ToolCall,
 )
+from tests.support.processes import is_running
 
 SERVERS = [
     pytest.param(AnthropicServer, id="anthropic"),
@@ -208,7 +209,7 @@ def test_exec_when_interrupted_then_ends_what_the_command_started_and_can_be_res
         process.send_signal(signal.SIGINT)
         done = finish(process)
         assert done.code == 130, done
-        assert not Path(f"/proc/{child}").exists()
+        assert not is_running(child)
         session = done.err.split()[-1]
         again = run("exec", "--resume", session, "go on", cwd=project, environ=environ)
         assert again.code == 0 and "Where were we?" in again.out, again

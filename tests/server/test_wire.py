@@ -123,7 +123,7 @@ async def test_the_end_of_stdin_ends_the_server_and_what_runs_is_settled() -> No
         await server.client.hang_up()
         assert await server.exit_code() == 1
         await server.client.ended.wait()
-        assert "settled" in server.log
+        await server.logged("settled")
 
 
 @pytest.mark.req("R4")
@@ -155,7 +155,7 @@ async def test_a_signal_ends_the_server_cleanly(number: signal.Signals) -> None:
         server.process.send_signal(number)
         assert await server.exit_code() == 0
         await server.client.ended.wait()
-        assert "settled" in server.log
+        await server.logged("settled")
 
 
 async def test_before_initialize_requests_are_refused_and_notifications_dropped() -> None:
@@ -311,7 +311,7 @@ async def test_stray_prints_and_message_contents_stay_out_of_wire_and_log() -> N
         await server.client.shut_down()
         await server.exit_code()
         await server.client.ended.wait()
-        assert "this must not reach the wire" in server.log
+        await server.logged("this must not reach the wire")
         assert "hunter2" not in server.log
 
 
@@ -321,6 +321,6 @@ async def test_a_server_whose_sessions_cannot_start_says_so_and_still_syncs_docu
         await server.client.initialize()
         error = await error_of(server.client, "agent/sessions", {})
         assert error.data["kind"] == "start_failed"
-        assert "the state folder cannot be made" in server.log
+        await server.logged("the state folder cannot be made")
         await server.client.shut_down()
         assert await server.exit_code() == 0

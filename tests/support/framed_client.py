@@ -251,6 +251,7 @@ class ServerProcess:
         self.process = process
         self.client = FramedClient(process.stdin, process.stdout)
         self.log = ""
+        self._said = anyio.Event()
 
     async def exit_code(self) -> int:
         with anyio.fail_after(DEADLINE_S):
@@ -260,6 +261,16 @@ class ServerProcess:
         assert self.process.stderr
         async for data in self.process.stderr:
             self.log += data.decode("utf-8", "replace")
+            said, self._said = self._said, anyio.Event()
+            said.set()
+
+    async def logged(self, words: str) -> str:
+        """The log, once these words are in it: they may be read later than an answer, or than the end."""
+        with anyio.move_on_after(DEADLINE_S):
+            while words not in self.log:
+                await self._said.wait()
+        assert words in self.log, f"{words!r} is not in the log:\n{self.log}"
+        return self.log
 
 
 SERVE = (sys.executable, "-m", "agent_ls", "serve", "--stdio")
