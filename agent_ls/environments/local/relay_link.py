@@ -12,6 +12,7 @@ import os
 import signal
 import socket
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -149,6 +150,8 @@ class RelayLink:
         self._current: RelayedProcess | None = None
         self._is_open = True
         self._is_reserved = False
+        self._unsent: deque[bytes] = deque()
+        self._sending = threading.Lock()
         self._loop = anyio.lowlevel.current_token()
         connection.setblocking(True)
         self._reader = threading.Thread(target=self._read, daemon=True, name="agent-ls-relay")
@@ -179,6 +182,8 @@ class RelayLink:
         """
         self.release()
         run = _run_frame(launch)
+        if not self._is_open:
+            raise _not_started("its terminal was closed")
         process = self._current = RelayedProcess(self, on_output, on_waiting)
         with anyio.CancelScope(shield=True):  # a cancelled start would leave a process that nobody knows
             await self.send(process, run)
@@ -187,16 +192,23 @@ class RelayLink:
         if process.pid:
             return process
         self._current = None
-        reason = process.failure or "its terminal was closed"
-        raise ProcessStartError(f"The command could not be started: {reason}.")
+        raise _not_started(process.failure or "its terminal was closed")
 
     async def send(self, process: RelayedProcess, data: bytes) -> None:
-        """To the command that runs; nothing once it has ended."""
+        """To the command that runs; nothing once it has ended. Frames arrive whole and in the order of the calls, also
+        that of a call which is cancelled."""
         if self._is_open and self._current is process:
+            self._unsent.append(data)
             with suppress(OSError):
                 await anyio.to_thread.run_sync(
-                    self._connection.sendall, data, limiter=anyio.CapacityLimiter(1), abandon_on_cancel=True
+                    self._send_all, limiter=anyio.CapacityLimiter(1), abandon_on_cancel=True
                 )
+
+    def _send_all(self) -> None:
+        # One thread at a time: a frame that the relay takes in pieces would get another between them.
+        with self._sending:
+            while self._unsent:
+                self._connection.sendall(self._unsent.popleft())
 
     def close(self) -> None:
         """The relay ends, and with it what it runs."""
@@ -234,6 +246,10 @@ class RelayLink:
         if process := self._current:
             self._current = None
             process.lose()
+
+
+def _not_started(reason: str) -> ProcessStartError:
+    return ProcessStartError(f"The command could not be started: {reason}.")
 
 
 def reason_of(number: int, words: str) -> str:

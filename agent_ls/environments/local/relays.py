@@ -43,10 +43,8 @@ class Relays:
         if not self._host.has_terminals:
             return None
         self._links = [link for link in self._links if not link.is_gone]
-        link = next((link for link in self._links if link.is_idle), None)
-        if link is None:
-            link = await self._opened()
-        if link is None:
+        link = next((link for link in self._links if link.is_idle), None) or await self._opened()
+        if link is None or link.is_gone:  # a terminal may be closed as soon as it is there
             return None
         link.reserve()
         self._host.runs_in(link.terminal_id, call_id)
@@ -73,11 +71,10 @@ class Relays:
                 await anyio.to_thread.run_sync(meeting.end)
         if link is None:
             self._not_before = anyio.current_time() + RETRY_SECONDS
-        else:
-            self._links.append(link)
         return link
 
     async def _met(self, meeting: _Meeting) -> RelayLink | None:
+        """Reserved, and one of ours from its first moment: who asked for it may be cancelled at any point."""
         terminal = NewTerminal(
             f"t-{uuid.uuid4().hex[:12]}",
             (sys.executable, "-I", "-S", str(_START), meeting.token_file),
@@ -90,10 +87,17 @@ class Relays:
             if not await self._host.open_terminal(terminal):
                 group.cancel_scope.cancel()
 
-        with anyio.move_on_after(CONNECT_SECONDS):
-            async with anyio.create_task_group() as group:
-                group.start_soon(ask)
-                link = await meeting.met(terminal.id)
+        try:
+            with anyio.move_on_after(CONNECT_SECONDS):
+                async with anyio.create_task_group() as group:
+                    group.start_soon(ask)
+                    link = await meeting.met(terminal.id)
+                    link.reserve()
+                    self._links.append(link)
+        except BaseException:
+            if link:
+                link.release()
+            raise
         return link
 
 

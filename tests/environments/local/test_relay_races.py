@@ -1,0 +1,144 @@
+"""What comes between two steps with a terminal: it is closed as it opens, a call is taken back, two write at once."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import anyio
+import pytest
+
+from agent_ls.environments.base import Attribution, CommandOptions
+from agent_ls.environments.errors import ProcessStartError
+from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local.relay_link import Launch, RelayedProcess, RelayLink
+from agent_ls.environments.terminal_host import NewTerminal
+from agent_ls.relay.frames import HELLO, INPUT, RUN, STARTED, Frames, words_frame
+from tests.support.environments import SHORT_GRACE_MS
+from tests.support.processes import LIMIT_SECONDS, eventually
+from tests.support.terminal_host import FakeTerminalHost
+
+pytestmark = pytest.mark.req("H5", "T5")
+
+CALL = CommandOptions(60_000, attribution=Attribution("s", "t", "c1"))
+LAUNCH = Launch("true", ("true",), "/", {}, "mark")
+
+
+def readers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "agent-ls-relay"]
+
+
+class Closing(FakeTerminalHost):
+    """Its terminals are closed as soon as they have called, and the editor answers only then."""
+
+    async def open_terminal(self, terminal: NewTerminal) -> bool:
+        self.asked.append(terminal)
+        address, token = (await anyio.Path(terminal.argv[-1]).read_text()).split("\n")
+        with socket.socket(socket.AF_UNIX) as caller:
+            await anyio.to_thread.run_sync(caller.connect, address)
+            caller.sendall(words_frame(HELLO, token, os.getpid()))
+            await eventually(lambda: bool(readers()))
+        await eventually(lambda: not readers())
+        return True
+
+
+async def test_a_terminal_that_is_closed_as_soon_as_it_is_there_is_none(tmp_path: Path) -> None:
+    host = Closing()
+    local = LocalEnvironment(str(tmp_path), terminals=host)
+    result = await local.exec_command("test -t 1 || echo pipes", CALL)
+    await local.cleanup()
+
+    assert result.output == "pipes\n" and len(host.asked) == 1 and not host.runs
+
+
+class Unanswering(FakeTerminalHost):
+    """It opens terminals, and does not say so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_met = anyio.Event()
+
+    async def open_terminal(self, terminal: NewTerminal) -> bool:
+        await super().open_terminal(terminal)
+        await eventually(lambda: bool(readers()))
+        self.has_met.set()
+        await anyio.sleep_forever()
+        return True
+
+
+async def test_a_terminal_that_came_to_a_call_which_was_taken_back_is_used_by_the_next_and_ended(
+    tmp_path: Path,
+) -> None:
+    host = Unanswering()
+    local = LocalEnvironment(str(tmp_path), terminals=host, terminate_grace_ms=SHORT_GRACE_MS)
+    try:
+        with anyio.fail_after(LIMIT_SECONDS):
+            async with anyio.create_task_group() as group:
+                group.start_soon(local.exec_command, "echo one", CALL)
+                await host.has_met.wait()
+                group.cancel_scope.cancel()
+        assert (await local.exec_command("echo two", CALL)).output == "two\n"
+        await local.cleanup()
+
+        assert [terminal.process.wait(LIMIT_SECONDS) for terminal in host.terminals] == [0]
+    finally:
+        host.end()
+
+
+@pytest.fixture
+async def link() -> AsyncIterator[tuple[RelayLink, socket.socket]]:
+    """One, and the relay's side of it."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX)
+    link = RelayLink(ours, Frames(), "t-1")
+    with theirs:
+        yield link, theirs
+        await link.closed()
+
+
+async def started(link: RelayLink, relay: socket.socket) -> RelayedProcess:
+    relay.sendall(words_frame(STARTED, 77))
+    return await link.start(LAUNCH, lambda text: None, lambda waits: None)
+
+
+def received(relay: socket.socket, count: int) -> list[tuple[bytes, bytes]]:
+    relay.settimeout(LIMIT_SECONDS)
+    frames, found = Frames(), list[tuple[bytes, bytes]]()
+    while len(found) < count:
+        found += frames.feed(relay.recv(65536))
+    return found
+
+
+async def test_nothing_is_started_in_a_terminal_that_is_gone(link: tuple[RelayLink, socket.socket]) -> None:
+    ours, relay = link
+    relay.close()
+    await eventually(lambda: ours.is_gone)
+
+    with pytest.raises(ProcessStartError, match="its terminal was closed"):
+        await ours.start(LAUNCH, lambda text: None, lambda waits: None)
+
+
+async def test_what_is_typed_while_the_terminal_takes_nothing_arrives_whole_and_in_order(
+    link: tuple[RelayLink, socket.socket],
+) -> None:
+    ours, relay = link
+    async with anyio.create_task_group() as group:
+        group.start_soon(received_run, relay)
+        process = await started(ours, relay)
+    typed = ["a" * 2_000_000, *map(str, range(20))]
+    with anyio.fail_after(LIMIT_SECONDS):
+        async with anyio.create_task_group() as group:
+            for words in typed:
+                group.start_soon(process.write, words)
+            await anyio.wait_all_tasks_blocked()
+            group.cancel_scope.cancel()  # who types does not wait any longer; what was typed was typed
+        found = await anyio.to_thread.run_sync(received, relay, len(typed))
+
+    assert [(kind, payload.decode()) for kind, payload in found] == [(INPUT, words) for words in typed]
+
+
+async def received_run(relay: socket.socket) -> None:
+    ((kind, _),) = await anyio.to_thread.run_sync(received, relay, 1)
+    assert kind == RUN
