@@ -114,7 +114,7 @@ class Relay:
             next_at = now + QUIET_SECONDS
         else:
             next_at = max(self._quiet_since, self._checked) + QUIET_SECONDS
-        if self._kill_at:
+        if self._kill_at and self._command.code is None:
             next_at = min(next_at, self._kill_at)
         return max(int((next_at - now) * 1000) + 1, 0)
 
@@ -151,6 +151,7 @@ class Relay:
 
     def _server_is_gone(self) -> None:
         self._server_is_there = False
+        self._to_server.clear()  # nobody takes it any more: the command's last words must not wait for that
         self._end_command()
 
     def _told(self, kind: bytes, payload: bytes) -> None:
@@ -179,7 +180,7 @@ class Relay:
     def _end_command(self) -> None:
         """Politely at first; with the command we end as well."""
         if not self._command:
-            self._is_over = True
+            self._last_words()  # how a command has ended may not have been taken yet
         elif not self._kill_at:
             self._kill_at = time.monotonic() + GRACE_SECONDS
             self._command.send(signal.SIGTERM)
@@ -243,8 +244,7 @@ class Relay:
             if pid:
                 command.code = os.waitstatus_to_exitcode(status)
                 self._deadline = now + DRAIN_SECONDS
-                if command.is_silent:
-                    self._ended(command, is_held=False)
+                command.is_silent = False  # it may have opened the terminal anew since, for its last words
             elif self._kill_at and now >= self._kill_at:
                 command.send(signal.SIGKILL)
                 self._kill_at = now + GRACE_SECONDS
