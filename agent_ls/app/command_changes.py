@@ -72,7 +72,7 @@ class CommandChanges:
         end, scope = time.monotonic() + BUDGET_S, self.scope()
         stamps = await self._stamps(end)
         if stamps is not None:
-            await anyio.to_thread.run_sync(self._keep_all, stamps, end)
+            await anyio.to_thread.run_sync(self._keep_all, stamps, end, self._renewed)
         return Looked(stamps, scope)
 
     async def advance(self, before: Looked) -> tuple[Changes, Looked]:
@@ -86,7 +86,7 @@ class CommandChanges:
         if stamps is None:
             return Changes(note=f"It was not looked for changed files: {self._unlisted()}."), before
         found = await anyio.to_thread.run_sync(self._compared, before.stamps, stamps)
-        await anyio.to_thread.run_sync(self._keep_all, stamps, end)
+        await anyio.to_thread.run_sync(self._keep_all, stamps, end, self._keep_as_listed)
         return found, Looked(stamps, scope)
 
     async def changes(self, before: Looked) -> Changes:
@@ -113,37 +113,59 @@ class CommandChanges:
         paths = (os.path.join(self.folder, name) for name in listed)
         return {path: stamp for path in paths if (stamp := _stamp(path))}
 
-    def _keep_all(self, stamps: Mapping[str, Stamp], end: float) -> None:
+    def _keep_all(
+        self, stamps: dict[str, Stamp], end: float, keep: Callable[[str, dict[str, Stamp]], object]
+    ) -> None:
         for path in [path for path in self._kept if path not in stamps]:
             self._forget(path)
         for path, stamp in sorted(stamps.items(), key=lambda item: item[1][0]):
             if time.monotonic() > end or self._size > KEPT_BYTES or stamp[0] > MAX_FILE_BYTES:
                 return  # the smallest come first: what follows is larger still
             if path not in self._kept or self._kept[path][0] != stamp:
-                self._keep(path, stamp, _content(path))
+                keep(path, stamps)
 
-    def _keep(self, path: str, stamp: Stamp, data: bytes | None) -> None:
+    def _keep_as_listed(self, path: str, stamps: dict[str, Stamp]) -> None:
+        """A change since it was listed is found by the next look."""
+        data = _content(path)
+        if data is None or _stamp(path) != stamps[path]:
+            self._forget(path)
+        else:
+            self._keep(path, stamps[path], data)
+
+    def _renewed(self, path: str, stamps: dict[str, Stamp]) -> bytes | None:
+        """Its content, from which the next look goes on: it may have changed, or be gone, since it was listed."""
+        stamp, data = _stamp(path), _content(path)
         self._forget(path)
-        if data is not None and _stamp(path) == stamp:
-            packed = zlib.compress(data, 1)
-            self._kept[path] = (stamp, packed)
-            self._size += len(packed)
+        if stamp and data is not None:
+            stamps[path] = stamp
+            if self._size <= KEPT_BYTES:
+                self._keep(path, stamp, data)
+        elif not os.path.lexists(path):
+            stamps.pop(path, None)
+        return data
+
+    def _keep(self, path: str, stamp: Stamp, data: bytes) -> None:
+        self._forget(path)
+        packed = zlib.compress(data, 1)
+        self._kept[path] = (stamp, packed)
+        self._size += len(packed)
 
     def _forget(self, path: str) -> None:
         if known := self._kept.pop(path, None):
             self._size -= len(known[1])
 
-    def _compared(self, before: Mapping[str, Stamp], after: Mapping[str, Stamp]) -> Changes:
+    def _compared(self, before: Mapping[str, Stamp], after: dict[str, Stamp]) -> Changes:
+        """`after` is brought up to what was compared."""
         changed = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
         states, unknown = [], []
         for path in changed[:MAX_CHANGED]:
             was, now = before.get(path), after.get(path)
             known = self._kept.get(path)
+            new = _content(path) if now is None else self._renewed(path, after)
             if was is not None and (known is None or known[0] != was):
                 unknown.append(path)
                 continue
             old = zlib.decompress(known[1]) if was is not None and known else None
-            new = None if now is None and not os.path.lexists(path) else _content(path)
             if new is None and os.path.lexists(path):
                 unknown.append(path)  # ignored by now, too large, or no file any more
             elif old != new:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import anyio
 import pytest
 
-from agent_ls.app.command_changes import CommandChanges
+from agent_ls.app.command_changes import Changes, CommandChanges
 from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.loop.events import FileChange, ToolCallEnd, Warning
 from tests.support.fake_editor_host import FakeEditorHost
@@ -202,3 +202,40 @@ async def test_a_command_that_removes_the_folder_that_it_works_in_is_told_as_tha
     before = await changes.look()
     folder.rmdir()
     assert "their folder is gone" in (await changes.changes(before)).note
+
+
+class Passing:
+    """Lists a folder, and then does `then`: what it listed may be gone or another by the time it is read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.then: Callable[[], object] = lambda: None
+
+    async def list(self, limit: int) -> Sequence[str]:
+        names = sorted(os.listdir(self.folder))
+        self.changes()
+        return names
+
+    def changes(self) -> None:
+        self.then, then = lambda: None, self.then
+        then()
+
+
+@pytest.mark.req("H6")
+async def test_a_file_that_is_there_for_a_moment_while_it_is_looked_is_no_change(tmp_path: Path) -> None:
+    passing = Passing(tmp_path)
+    changes = CommandChanges(str(tmp_path), passing.list)
+    (tmp_path / "a.txt").write_text(OLD)
+    for name in ("before", "between"):
+        (tmp_path / name).write_text("in the making")
+    passing.then = (tmp_path / "before").unlink
+    looked = await changes.look()
+    passing.then = (tmp_path / "between").unlink
+    found, looked = await changes.advance(looked)
+    assert [(Path(it.path).name, it.after) for it in found.states] == [("between", None)]
+    (tmp_path / "new").write_text("in the making")
+    passing.then = (tmp_path / "new").unlink
+    nothing, looked = await changes.advance(looked)
+    nothing_more, _ = await changes.advance(looked)
+    assert found.unknown == ()
+    assert nothing == nothing_more == Changes()
