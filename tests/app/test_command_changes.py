@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from agent_ls.app.command_changes import Changes, CommandChanges
+from agent_ls.environments.base import FileState
 from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.loop.events import FileChange, ToolCallEnd, Warning
 from tests.support.fake_editor_host import FakeEditorHost
@@ -204,38 +205,45 @@ async def test_a_command_that_removes_the_folder_that_it_works_in_is_told_as_tha
     assert "their folder is gone" in (await changes.changes(before)).note
 
 
-class Passing:
-    """Lists a folder, and then does `then`: what it listed may be gone or another by the time it is read."""
+class Passing(CommandChanges):
+    """After each listing it does `then`: what was listed may be gone, or another, by the time it is read."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.then: Callable[[], object] = lambda: None
+    then: Callable[[], object] = staticmethod(lambda: None)
 
-    async def list(self, limit: int) -> Sequence[str]:
-        names = sorted(os.listdir(self.folder))
-        self.changes()
-        return names
-
-    def changes(self) -> None:
-        self.then, then = lambda: None, self.then
-        then()
+    def _stamped(self, listed: Sequence[str]) -> dict[str, tuple[int, int, int, int]]:
+        found = super()._stamped(listed)
+        self.then()
+        return found
 
 
 @pytest.mark.req("H6")
-async def test_a_file_that_is_there_for_a_moment_while_it_is_looked_is_no_change(tmp_path: Path) -> None:
-    passing = Passing(tmp_path)
-    changes = CommandChanges(str(tmp_path), passing.list)
+async def test_a_file_that_is_there_for_a_moment_while_it_is_looked_is_told_as_what_it_was(
+    tmp_path: Path,
+) -> None:
+    async def listed(limit: int) -> Sequence[str]:
+        return sorted(os.listdir(tmp_path))
+
+    def passing(name: str) -> Path:
+        (tmp_path / name).write_text("in the making\n")
+        changes.then = (tmp_path / name).unlink
+        return tmp_path / name
+
+    changes = Passing(str(tmp_path), listed)
     (tmp_path / "a.txt").write_text(OLD)
-    for name in ("before", "between"):
-        (tmp_path / name).write_text("in the making")
-    passing.then = (tmp_path / "before").unlink
+    passing("before")
     looked = await changes.look()
-    passing.then = (tmp_path / "between").unlink
-    found, looked = await changes.advance(looked)
-    assert [(Path(it.path).name, it.after) for it in found.states] == [("between", None)]
-    (tmp_path / "new").write_text("in the making")
-    passing.then = (tmp_path / "new").unlink
-    nothing, looked = await changes.advance(looked)
-    nothing_more, _ = await changes.advance(looked)
-    assert found.unknown == ()
-    assert nothing == nothing_more == Changes()
+    passing("meanwhile")
+    first, looked = await changes.advance(looked)
+    changes.then = lambda: (tmp_path / "a.txt").write_text("two\n")
+    (tmp_path / "a.txt").write_text("one\n")
+    second, looked = await changes.advance(looked)
+    changes.then = (tmp_path / "a.txt").unlink
+    (tmp_path / "a.txt").write_text("three\n")
+    third, looked = await changes.advance(looked)
+    changes.then = lambda: None
+    last, _ = await changes.advance(looked)
+
+    a, old = str(tmp_path / "a.txt"), OLD.encode()
+    assert (first, last) == (Changes(), Changes())
+    assert second == Changes((FileState(a, old, b"two\n"),))
+    assert third == Changes((FileState(a, b"two\n", None),))
