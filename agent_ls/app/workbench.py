@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -61,6 +62,7 @@ from agent_ls.loop.ids import SessionId, new_id
 from agent_ls.loop.titles import plain
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.profiles.family import DEFAULT_OPTIONS, ProfileOptions
+from agent_ls.store.errors import OwnershipLostError
 from agent_ls.store.layout import SessionSummary as StoredSummary, lock_path
 from agent_ls.store.locks import Owner, owner_of, this_process
 from agent_ls.store.log import Header
@@ -447,9 +449,11 @@ class Workbench:
                 self.owners.give_up(live)
             with anyio.CancelScope(shield=True):  # bounded: TERM, two seconds, KILL
                 await live.environment.cleanup()
-            if live.is_ours:
+            with suppress(OwnershipLostError):
                 for standing in self.review.standings(live.session.id):
                     live.stand(standing)
+            if not live.is_ours:  # taken since
+                self.owners.give_up(live)
             opened.close()
             if live.scope.cancel_called:  # another process looks after its hunks from now on
                 self.review.forget(live.session.id)
@@ -485,11 +489,7 @@ class Workbench:
         return live.title if live else stored.title
 
     async def rename(self, session_id: str, title: str) -> SessionSummary:
-        """Of a session that is open here or only stored.
-
-        Raises:
-            UnknownSessionError, SessionBusyError, AppError.
-        """
+        """Of a session that is open here or only stored. Raises UnknownSessionError, SessionBusyError, AppError."""
         async with self._opening:
             if live := await self._maybe_open(session_id):
                 live.rename(title)

@@ -13,10 +13,13 @@ import anyio.lowlevel
 import pytest
 
 from agent_ls.app.reading_along import ReadAlong
-from agent_ls.environments.base import Attribution
+from agent_ls.environments.base import Attribution, ExecutionEnvironment
 from agent_ls.environments.editor_host import OpenDocument
+from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 from agent_ls.loop.events import HunkStateChanged
 from agent_ls.store.layout import lock_path, log_path
+from agent_ls.store.locks import recorded_owner
+from agent_ls.store.sessions import SessionStore
 from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.fake_provider import Piece, text, tool_call
 from tests.support.workbench import DEADLINE_S, Bench, Talk, running
@@ -222,3 +225,47 @@ async def test_change_of_another_session_that_comes_while_a_session_is_opened_wa
         assert not [
             hunk for told in other.of(HunkStateChanged) for hunk in told.hunks if hunk.state == "gone"
         ]
+
+
+class TakenAtTheEnd(ForwardingEnvironment):
+    """`then` happens when all that the session has started is ended, and its log still gets its last lines."""
+
+    def __init__(self, inner: ExecutionEnvironment, then: Callable[[], None]) -> None:
+        super().__init__(inner)
+        self._then = then
+
+    async def cleanup(self) -> None:
+        await self.inner.cleanup()
+        self._then()
+
+
+@pytest.mark.req("R4", "R5")
+async def test_session_that_is_taken_by_force_at_its_last_line_ends_alone(tmp_path: Path) -> None:
+    change = tool_call("shell", json.dumps({"command": "sed -i s/five/FIVE/ a.txt"}))
+    async with running(tmp_path, [change, text("Done.")]) as bench:
+        path = bench.folder / "a.txt"
+        path.write_text("one\ntwo\nthree\nfour\nfive\n")
+        talk, other = await bench.talk(mode="full"), await bench.talk()
+        await talk.say("Change it.")
+        bench.workbench.review.user_edit(str(path), "mine\n" + path.read_text())  # its hunk moves
+        live = talk.live
+        store = SessionStore(bench.state, on_failure=lambda session_id, error: None)
+        log = live.stored.opened.recorder._log
+        looks = log.is_ours
+
+        def taken() -> bool:
+            log.is_ours = looks
+            owner = recorded_owner(lock_path(live.folder))
+            store.seize(live.id, owner).close()
+            return looks()
+
+        def take_at_next_line() -> None:
+            log.is_ours = taken
+
+        live.environment.inner = TakenAtTheEnd(live.environment.inner, take_at_next_line)
+        with anyio.fail_after(DEADLINE_S):
+            await bench.workbench.close_session(live.id)
+        assert log.is_ours == looks and not live.is_ours
+        assert bench.workbench.live(live.id) is None
+        assert bench.workbench.live(other.session_id) is other.live
+        assert not bench.workbench.review.open_hunks(session_id=live.id)
