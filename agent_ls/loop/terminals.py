@@ -161,9 +161,10 @@ class Terminals:
         if not command.process_id:
             text = self._hub.text_of(output_part(command.call_id))
             return TerminalText(text[offset:], len(text), running=True)
+        # Before its output: of one that has ended nobody reads on.
+        processes = await self._environment.list_processes()
         text, end = await self._environment.read_process(command.process_id, offset)
         text = redacted(text, self._secrets())
-        processes = await self._environment.list_processes()
         process = next((process for process in processes if process.id == command.process_id), None)
         exit_code = process.exit_code if process else None
         return TerminalText(text, end, running=process is not None and exit_code is None, exit_code=exit_code)
@@ -197,7 +198,8 @@ class Terminals:
         command.process_id = process_id
         if process_id and self._group:
             self._group.start_soon(self._follow, command)
-        if command.turn_id in self._given_up:
+        # It may have been stopped while it started, which goes on to its end.
+        if command.turn_id in self._given_up or command.scope.cancel_called:
             self._end(command)
 
     def _end(self, command: _Command) -> None:

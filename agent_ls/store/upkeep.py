@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from agent_ls.store import locks
 from agent_ls.store.errors import SessionLockedError, StoreError
-from agent_ls.store.layout import Layout, SessionSummary, canonical, lock_path, log_path
+from agent_ls.store.layout import Layout, SessionSummary, canonical, lock_path, log_path, summary
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, make_private_folder, parse_header
 
 
@@ -46,14 +47,19 @@ def prune(layout: Layout, workspace: str, limits: Limits, now: str, spare: Seque
         if it.header.session_id not in spare
         and (it in too_many or (limits.keep_days and it.updated < before))
     ]
-    return _remove(wanted)
+    return _remove(wanted, _is_as_listed)
 
 
 def delete_all(layout: Layout) -> Swept:
     """Every session of every workspace, with all that lies beside it."""
     swept = _remove(layout.sessions())
-    if not swept.in_use:
-        shutil.rmtree(layout.root / "workspaces", ignore_errors=True)  # what is no session any more, too
+    for folder in layout.root.glob("workspaces/*/sessions/*"):
+        with suppress(SessionLockedError, OSError):
+            _remove_rest(folder)
+    for folder in layout.root.glob("workspaces/*"):
+        _forget_empty(folder)
+    with suppress(OSError):
+        (layout.root / "workspaces").rmdir()
     return swept
 
 
@@ -61,7 +67,8 @@ def relink(layout: Layout, old: str, new: str) -> list[str]:
     """The sessions of a folder that was moved belong to its new place. Their ids.
 
     Raises:
-        StoreError: nothing is stored of the old folder, or one of its sessions is open. OSError.
+        StoreError: nothing is stored of the old folder, or one of its sessions is open. OSError. What was not moved
+            then can be once more.
     """
     moved = layout.sessions(old)
     if not moved:
@@ -73,8 +80,10 @@ def relink(layout: Layout, old: str, new: str) -> list[str]:
     for it in moved:
         target = layout.session_folder(new, it.header.session_id)
         make_private_folder(target.parent)
-        it.folder.rename(target)
-    shutil.rmtree(layout.workspace_folder(old), ignore_errors=True)
+        # Nobody is to open it on its way; but Windows moves no folder with an open file in it.
+        with nullcontext() if os.name == "nt" else locks.held(lock_path(it.folder), it.header.session_id):
+            it.folder.rename(target)
+    _forget_empty(layout.workspace_folder(old))
     return [it.header.session_id for it in moved]
 
 
@@ -106,11 +115,45 @@ def _over_quota(newest_first: Sequence[SessionSummary], max_bytes: int) -> list[
     return over
 
 
-def _remove(wanted: Sequence[SessionSummary]) -> Swept:
+def _remove_rest(folder: Path) -> None:
+    """Of what is no session any more; of one that is just being made another process has the lock.
+
+    Raises:
+        SessionLockedError, OSError.
+    """
+    with locks.held(lock_path(folder), folder.name):
+        is_rest = not log_path(folder).exists()
+        if is_rest and os.name != "nt":
+            shutil.rmtree(folder, ignore_errors=True)
+    if is_rest and os.name == "nt":  # nothing that is open can be removed there
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _forget_empty(folder: Path) -> None:
+    """A workspace's folder without sessions goes. Another process may make one in it at any point: then it stays."""
+    with suppress(OSError):
+        if (folder / "sessions").exists():
+            (folder / "sessions").rmdir()
+        (folder / "workspace.json").unlink(missing_ok=True)
+        folder.rmdir()
+
+
+def _is_as_listed(listed: SessionSummary) -> bool:
+    """False of one that was used since."""
+    found = summary(listed.folder)
+    return found is not None and found.updated == listed.updated
+
+
+def _remove(
+    wanted: Sequence[SessionSummary], still: Callable[[SessionSummary], bool] = lambda it: True
+) -> Swept:
+    """Those that are `still` to go once nobody else can have them."""
     removed, in_use = [], []
     for it in wanted:
         try:
             with locks.held(lock_path(it.folder), it.header.session_id):
+                if not still(it):
+                    continue
                 log_path(it.folder).unlink(missing_ok=True)
                 shutil.rmtree(it.folder, ignore_errors=True)
             removed.append(it.header.session_id)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from agent_ls.store import upkeep
 from agent_ls.store.errors import StoreError
+from agent_ls.store.layout import Layout, SessionSummary
 from agent_ls.store.log import Header
 from agent_ls.store.sessions import OpenSession, SessionStore
 from agent_ls.store.upkeep import Limits
@@ -107,3 +109,65 @@ def test_relink_when_a_folder_was_moved_then_its_sessions_are_those_of_the_new_p
     assert upkeep.lost_workspaces(kept.layout) == []
     with pytest.raises(StoreError, match="No sessions"):
         upkeep.relink(kept.layout, str(old), str(new))
+
+
+class Listing(Layout):
+    """`then` happens when the sessions have been listed, and nothing has been done about them yet."""
+
+    def __init__(self, root: Path, then: Callable[[], object]) -> None:
+        super().__init__(root)
+        self._then = then
+
+    def sessions(self, workspace: str | None = None) -> list[SessionSummary]:
+        found = super().sessions(workspace)
+        self._then()
+        return found
+
+
+def test_prune_when_a_session_is_used_after_it_was_listed_then_it_stays(tmp_path: Path) -> None:
+    kept = store(tmp_path)
+    made(kept, "old", tmp_path, 100).close()
+
+    def use() -> None:
+        opened = kept.open("old")
+        opened.recorder.prompt("on")
+        opened.close()
+
+    swept = upkeep.prune(Listing(kept.layout.root, use), str(tmp_path), Limits(keep_days=1), NOW)
+
+    assert swept.removed == () and ids(kept) == {"old"}
+
+
+@pytest.mark.parametrize("is_whole", [True, False], ids=["open", "being made"])
+def test_delete_all_when_another_process_begins_a_session_meanwhile_then_it_stays(
+    tmp_path: Path, is_whole: bool
+) -> None:
+    kept, begun = store(tmp_path), list[OpenSession]()
+    made(kept, "old", tmp_path / "a").close()
+
+    def begin() -> None:
+        begun.append(made(kept, "new", tmp_path / "a"))
+        if not is_whole:
+            (begun[0].folder / "log.jsonl").unlink()
+
+    swept = upkeep.delete_all(Listing(kept.layout.root, begin))
+
+    assert swept.removed == ("old",)
+    assert begun[0].folder.is_dir() and begun[0].is_ours
+    assert ids(kept) == ({"new"} if is_whole else set())
+    begun[0].close()
+    upkeep.delete_all(kept.layout)
+    assert not (tmp_path / "state" / "workspaces").exists()
+
+
+def test_relink_when_another_process_begins_a_session_in_the_old_place_then_it_stays_there(
+    tmp_path: Path,
+) -> None:
+    kept, begun = store(tmp_path), list[OpenSession]()
+    made(kept, "old", tmp_path / "a").close()
+    listing = Listing(kept.layout.root, lambda: begun.append(made(kept, "new", tmp_path / "a")))
+
+    assert upkeep.relink(listing, str(tmp_path / "a"), str(tmp_path / "b")) == ["old"]
+
+    assert (ids(kept, tmp_path / "a"), ids(kept, tmp_path / "b")) == ({"new"}, {"old"})
+    begun[0].close()

@@ -27,6 +27,9 @@ WHOLE_ENDED = 20
 
 ENDED_KEPT_CHARS = 64 * 1024
 
+LAST_WORDS_SECONDS = 0.3
+"""How long they are waited for when something else still holds the output of a process open that has ended."""
+
 INPUT_SECONDS = 10
 """How long a background process may take to read what it is given; a pipe holds 64 KiB of it meanwhile."""
 
@@ -110,8 +113,17 @@ class BackgroundProcesses:
     def infos(self) -> Sequence[ProcessInfo]:
         return [background.info() for background in self._backgrounds.values()]
 
-    def read(self, process_id: str, offset: int) -> tuple[str, int]:
-        return self._background(process_id).output.read(offset)
+    async def read(self, process_id: str, offset: int) -> tuple[str, int]:
+        """Of one that has ended all that it wrote, also what was still in its pipe when its end was known."""
+        background = self._background(process_id)
+        if background.has_ended and background.reader and background.reader.is_alive():
+            await to_thread.run_sync(
+                background.reader.join,
+                LAST_WORDS_SECONDS,
+                limiter=anyio.CapacityLimiter(1),
+                abandon_on_cancel=True,
+            )
+        return background.output.read(offset)
 
     async def wait(self, process_id: str) -> ProcessInfo:
         background = self._background(process_id)

@@ -124,7 +124,7 @@ class LocalEnvironment:
         return self._processes.background.infos()
 
     async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
-        return self._processes.background.read(process_id, offset)
+        return await self._processes.background.read(process_id, offset)
 
     async def wait_process(self, process_id: str) -> ProcessInfo:
         return await self._processes.background.wait(process_id)

@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import anyio
@@ -17,6 +17,7 @@ from agent_ls.environments.errors import ProcessStartError
 from agent_ls.environments.local.output import CommandOutput
 
 CHUNK_BYTES = 64 * 1024  # what a Linux pipe holds
+FINISH_CHUNKS = 16
 
 
 @dataclass(eq=False, slots=True)
@@ -73,18 +74,33 @@ class Readers:
         self.output = output
         self._on_output = on_output
         self.is_done: dict[Stream, anyio.Event] = {"stdout": anyio.Event(), "stderr": anyio.Event()}
+        self._decoders = {stream: _new_decoder() for stream in self.is_done}
+
+    @property
+    def are_done(self) -> bool:
+        return all(event.is_set() for event in self.is_done.values())
 
     async def read(self, pipe: Pipe, stream: Stream) -> None:
         """Until its end, or cancelled."""
-        decoder = _new_decoder()
         os.set_blocking(pipe.reading, False)
-        while True:
+        while not self.is_done[stream].is_set():
             await anyio.wait_readable(pipe.reading)
-            data = os.read(pipe.reading, CHUNK_BYTES)
-            self.take(stream, decoder.decode(data, final=not data))
-            if not data:
-                break
-        self.is_done[stream].set()
+            self._read(pipe, stream)
+
+    def finish(self, pipe: Pipe, stream: Stream) -> None:
+        """What is there to be read, once `read` was cancelled: it may have been kept from it. A flood has no end."""
+        os.set_blocking(pipe.reading, False)
+        with suppress(BlockingIOError):
+            for _ in range(FINISH_CHUNKS):
+                if self.is_done[stream].is_set():
+                    return
+                self._read(pipe, stream)
+
+    def _read(self, pipe: Pipe, stream: Stream) -> None:
+        data = os.read(pipe.reading, CHUNK_BYTES)
+        self.take(stream, self._decoders[stream].decode(data, final=not data))
+        if not data:
+            self.is_done[stream].set()
 
     def let_go(self, pipe: Pipe) -> None:
         """What still comes is nobody's; it must be read, or who writes it would be stopped."""

@@ -137,10 +137,12 @@ class LocalProcesses:
             if limit.cancelled_caught:
                 with anyio.CancelScope(shield=True):
                     notes += await self._children.end(child)
-            with anyio.move_on_after(DRAIN_SECONDS) as patience:
+            with anyio.move_on_after(DRAIN_SECONDS):
                 await readers.all_done()
             group.cancel_scope.cancel()
-        is_held = patience.cancelled_caught and not limit.cancelled_caught
+        for pipe, stream in zip(pipes, _STREAMS, strict=True):
+            readers.finish(pipe, stream)
+        is_held = not readers.are_done and not limit.cancelled_caught
         left = await self._children.left_behind(child) if is_held or self._children.adopts_orphans else []
         if is_held:
             notes.append(_held_open(left))

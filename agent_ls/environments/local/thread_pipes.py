@@ -45,6 +45,9 @@ class ThreadReaders(Readers):
         drain(pipe.give_reading(), sink, partial(_on_loop, token, self.is_done[stream].set))
         await self.is_done[stream].wait()
 
+    def finish(self, pipe: Pipe, stream: Stream) -> None:
+        """Only the thread reads it."""
+
     def let_go(self, pipe: Pipe) -> None:
         self._is_let_go = True
 
