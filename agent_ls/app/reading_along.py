@@ -102,7 +102,10 @@ class ReadAlong:
     def subscribe(self) -> Subscription:
         """Events from now on; those of the log up to `last_seq` are read there."""
         subscription = Subscription(self._forget)
-        self._subscriptions.append(subscription)
+        if self._is_over:
+            subscription.end()
+        else:
+            self._subscriptions.append(subscription)
         return subscription
 
     def summary(self) -> SessionSummary:

@@ -127,6 +127,7 @@ class EventHub:
         self._proposed = Proposed()
         self._agents: dict[str, str] = {}
         self._subscriptions: list[Subscription] = []
+        self._is_over = False
         self._has_dirty = anyio.Event()
 
     def emit(self, event: RecordedEvent, agent_id: str = "") -> Envelope:
@@ -224,6 +225,8 @@ class EventHub:
     def subscribe(self) -> Subscription:
         subscription = Subscription(self._forget)
         self._subscriptions.append(subscription)
+        if self._is_over:
+            self._end_subscriptions()
         return subscription
 
     async def keep_partials(self) -> None:
@@ -293,6 +296,7 @@ class EventHub:
             self._end_subscriptions()
 
     def _end_subscriptions(self) -> None:
+        self._is_over = True
         for subscription in self._subscriptions:
             subscription.end()
         self._subscriptions = []

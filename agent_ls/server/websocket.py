@@ -269,10 +269,9 @@ async def _carry(socket: WebSocket, command: Sequence[str], pulse: Pulse) -> Non
 async def _to_server(socket: WebSocket, process: Process) -> None:
     assert process.stdin
     async for message in socket.messages():
-        try:
+        # One that has closed its input may still have something to say; its end is told by its output.
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
             await process.stdin.send(frame(message))
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            return
 
 
 async def _to_client(process: Process, socket: WebSocket) -> None:

@@ -109,6 +109,17 @@ async def test_reading_along_that_everybody_left_while_somebody_came_is_begun_an
         again.subscribe().close()
 
 
+@pytest.mark.req("R4")
+async def test_who_comes_to_a_reading_along_that_is_over_hears_that_it_is(tmp_path: Path) -> None:
+    async with running(tmp_path) as bench:
+        talk = await stored(bench)
+        session = await bench.workbench.owners.read_along(talk.session_id)
+        assert session
+        session.subscribe().close()
+        with anyio.fail_after(DEADLINE_S):
+            assert [item async for item in session.subscribe()] == []
+
+
 @pytest.mark.req("H2", "R7")
 async def test_session_whose_opening_was_taken_back_half_way_can_be_opened_all_the_same(
     tmp_path: Path,

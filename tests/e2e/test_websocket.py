@@ -353,6 +353,21 @@ async def test_when_the_server_ends_the_client_is_told_how(
         assert await closed_with(socket) == code
 
 
+async def test_what_the_server_says_last_arrives_also_when_the_client_says_more_that_nobody_hears(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with echoing(tmp_path, capsys) as place, opened(place.port, bearer(place.token)) as socket:
+        await socket.send('"last"')
+        await eventually((place.folder / "go").exists)
+        with anyio.fail_after(DEADLINE_S):
+            for _ in range(3):
+                await socket.send('"more"')
+                await (await socket.ping())  # what came before it has been handed on, or could not be
+            await anyio.Path(place.folder / "go").write_bytes(b"")
+            assert await socket.recv() == '"last"'
+        assert await closed_with(socket) == 1000
+
+
 async def test_a_client_that_says_goodbye_is_answered_and_its_server_settles(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -24,7 +24,7 @@ from agent_ls.loop.ids import SessionId
 from agent_ls.loop.subscription import Encoded, Subscription
 from tests.support.fake_clock import FakeClock
 from tests.support.fake_provider import FakeProvider, Gate, text
-from tests.support.sessions import MemoryRecorder, bench
+from tests.support.sessions import DEADLINE_S, MemoryRecorder, bench
 
 
 def _hub(last_seq: int = 0) -> tuple[EventHub, MemoryRecorder, FakeClock]:
@@ -289,3 +289,20 @@ async def test_text_with_lone_surrogates_is_told_and_never_raises() -> None:
     assert [isinstance(event_codec.decode(item.encoded), Envelope) for item in items] == [True, True]
     await checkpoint()
     assert recorder.kinds == ["warning"]
+
+
+@pytest.mark.req("E2", "H3")
+async def test_who_listens_to_what_has_ended_already_hears_that_it_is_over() -> None:
+    hub, _, _ = _hub()
+    hub.emit(SessionEnd("CLOSED", "completed"))
+    with anyio.fail_after(DEADLINE_S), hub.subscribe() as late:
+        assert [item async for item in late] == []
+
+
+@pytest.mark.req("R4")
+async def test_who_listens_to_what_could_not_tell_its_end_hears_that_it_is_over() -> None:
+    hub, _, _ = _hub()
+    with hub.ending():
+        pass
+    with anyio.fail_after(DEADLINE_S), hub.subscribe() as late:
+        assert [item async for item in late] == []

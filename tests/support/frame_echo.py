@@ -1,6 +1,7 @@
 """A server of nothing but frames: it says back what it hears, and does as some words tell it. Run as a program.
 
-Its first argument is a folder, where `PID` comes to be when it starts and `PID.ended` when its stdin has ended.
+Its first argument is a folder, where `PID` comes to be when it starts and `PID.ended` when its stdin has ended. Told to
+say its `last`, it hears nothing more, and says it when somebody writes to the pipe `go` there.
 """
 
 from __future__ import annotations
@@ -20,6 +21,13 @@ def main(folder: Path) -> int:
             return 0
         if body == b'"fail"':
             return 3
+        if body == b'"last"':
+            os.close(incoming.fileno())
+            os.mkfifo(folder / "go")
+            (folder / "go").read_bytes()
+            output.write(b'Content-Length: 6\r\n\r\n"last"')
+            output.flush()
+            return 0
         for _ in range(2000 if body == b'"flood"' else 1):
             said = body.ljust(10_000) if body == b'"flood"' else body
             output.write(b"Content-Length: %d\r\n\r\n%b" % (len(said), said))
