@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,8 +61,11 @@ class StockEditor:
             value = value.get(key) if isinstance(value, dict) else None
         return bool(value) or value == {}
 
-    async def start(self, folder: Path, **settings: Any) -> dict[str, Any]:
-        """
+    async def start(
+        self, folder: Path, *, folders: Sequence[Path] | None = None, **settings: Any
+    ) -> dict[str, Any]:
+        """`folders`: those of the workspace, where that is not the one.
+
         Raises:
             AssertionError: the server offers what this editor did not announce.
         """
@@ -71,8 +74,10 @@ class StockEditor:
             {
                 "processId": None,
                 "clientInfo": self.info,
-                "rootUri": folder.as_uri(),
-                "workspaceFolders": [{"uri": folder.as_uri(), "name": "work"}],
+                "rootUri": folder.as_uri() if folders is None else None,
+                "workspaceFolders": [
+                    {"uri": it.as_uri(), "name": it.name} for it in ([folder] if folders is None else folders)
+                ],
                 "capabilities": self.capabilities,
                 "initializationOptions": {"agentLs": {"walkthroughPauseMs": 0, **settings}},
             },

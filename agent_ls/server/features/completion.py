@@ -26,9 +26,14 @@ async def commands(context: Context, params: wire.Commands) -> wire.CommandsResu
 
 
 async def complete(context: Context, params: wire.Complete) -> wire.CompleteResult:
+    folder = "" if params.trigger == "/" else _folder(context, params)
+    return wire.CompleteResult(items=await in_folder(context, folder, params))
+
+
+async def in_folder(context: Context, folder: str, params: wire.Complete) -> tuple[wire.Completion, ...]:
+    """What may be written where a session works in this folder."""
     if params.trigger == "/":
-        return wire.CompleteResult(items=tuple(_commands(params.query))[: params.limit])
-    folder = _folder(context, params)
+        return tuple(_commands(params.query))[: params.limit]
     opened = _opened(context, folder)
     paths = await context.bench.mentions.find(folder, params.query, params.limit, opened)
     known = list(_known(context, folder, params.query))
@@ -38,7 +43,7 @@ async def complete(context: Context, params: wire.Complete) -> wire.CompleteResu
             files += await _of_other(context, other, params)
     # Who has typed nothing yet sees what is open first, then what else there is to mention.
     at = sum(path in opened for path in paths) if not params.query else 0
-    return wire.CompleteResult(items=(*files[:at], *known, *files[at:])[: params.limit])
+    return (*files[:at], *known, *files[at:])[: params.limit]
 
 
 def _folder(context: Context, params: wire.Complete) -> str:

@@ -102,11 +102,32 @@ class Region:
     written: str = ""
 
 
-def opening(text: str, region: Region) -> list[LineEdit]:
-    """The heading and what is written already, at the end of the document."""
+def opening(text: str, region: Region, said: str = "") -> list[LineEdit]:
+    """The heading and what is written already: right below what the user `said`, for he may have begun with his next
+    words there; else at the end of the document.
+    """
     lines = split_lines(text)
+    words = f"{region.marker}\n{region.written}\n"
+    if (at := _behind(lines, said)) is not None:
+        return [LineEdit(at, at, _with_ending(f"\n{words}", lines))]
     gap = "\n" if lines and strip_ending(lines[-1]).strip() else ""
-    return [_at_end(lines, f"{gap}{region.marker}\n{region.written}\n")]
+    return [_at_end(lines, gap + words)]
+
+
+def _behind(lines: Sequence[str], said: str) -> int | None:
+    """The line below what the user said, where he has written something there; None: nothing, or it was changed."""
+    contents, wanted = [line.strip() for line in lines], [line.strip() for line in said.split("\n")]
+    for start in reversed(range(len(contents) - len(wanted)) if said else ()):
+        end = start + len(wanted)
+        if contents[start:end] == wanted and _begins_message(contents[:start]):
+            is_last = not any(contents[end:]) or any(_AGENT.match(line) for line in contents[end:])
+            return None if is_last else end
+    return None
+
+
+def _begins_message(before: Sequence[str]) -> bool:
+    above = next((line for line in reversed(before) if line), YOU)
+    return above.lower() == YOU
 
 
 def appended(text: str, words: str) -> list[LineEdit]:
@@ -133,6 +154,9 @@ def growing(text: str, region: Region, more: str) -> list[LineEdit] | None:
     start = _last(contents, region.marker) + 1
     written = region.written.split("\n")
     here = contents[start : start + len(written)]
+    is_begun = not written[-1] and len(here) == len(written) and bool(here[-1].strip())
+    if is_begun:  # on the empty line where the answer was to go on: what stands there is the user's
+        here[-1] = ""
     if any((ours or "").rstrip() != (theirs or "").rstrip() for ours, theirs in zip_longest(written, here)):
         return None
     grown = (region.written + more).split("\n")
@@ -140,6 +164,8 @@ def growing(text: str, region: Region, more: str) -> list[LineEdit] | None:
     at = start + len(written) - 1
     if at >= len(lines):
         return [_at_end(lines, new)]
+    if is_begun:
+        return [LineEdit(at, at, _with_ending(new, lines))]
     return [LineEdit(at, at + 1, _with_ending(new, lines))]
 
 

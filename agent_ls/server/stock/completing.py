@@ -7,7 +7,7 @@ from typing import Any
 
 from agent_ls.server import protocol as wire, to_lsp
 from agent_ls.server.context import Context
-from agent_ls.server.features.completion import complete
+from agent_ls.server.features.completion import in_folder
 from agent_ls.server.from_lsp import maybe_path, spot
 from agent_ls.server.stock.chat_text import read_chat
 from agent_ls.system import below
@@ -39,7 +39,7 @@ async def completions(context: Context, path: str, folder: str, line: int, chara
         "start": {"line": line, "character": to_lsp.character(content, found.start(1), client.encoding)},
         "end": {"line": line, "character": to_lsp.character(content, offset, client.encoding)},
     }
-    items = (await complete(context, params)).items
+    items = await in_folder(context, folder, params)
     return {
         "isIncomplete": True,
         "items": [

@@ -7,17 +7,15 @@ the client announced is sent to it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
-import anyio
 from lsprotocol import types as lsp
 from pydantic import BaseModel, ValidationError
 
 from agent_ls.app.owners import AccessChange
 from agent_ls.loop.approval import Answer, UnknownApprovalError
-from agent_ls.loop.events import ApprovalRequested
 from agent_ls.server import to_lsp
 from agent_ls.server.context import Context
 from agent_ls.server.errors import InvalidParamsError, NothingPendingError
@@ -28,6 +26,7 @@ from agent_ls.server.seams import Live
 from agent_ls.server.stock import messages, offers
 from agent_ls.server.stock.chat_text import is_chat, read_chat
 from agent_ls.server.stock.completing import completions
+from agent_ls.server.stock.marks import Marks
 from agent_ls.server.stock.means import Means, Start
 from agent_ls.server.stock.progress import TurnProgress
 from agent_ls.server.stock.prompts import ApprovalPrompts
@@ -35,9 +34,6 @@ from agent_ls.server.stock.room import ChatRoom
 from agent_ls.text import split_lines
 
 log = logging.getLogger(__name__)
-
-MARKS_S = 0.3
-"""Marks follow typing at this distance: the editor moves its own meanwhile."""
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -52,20 +48,20 @@ class StockFace:
         self._start = start
         self._rooms: dict[str, ChatRoom] = {}
         self._tokens: dict[str, Callable[[], None]] = {}
-        self._marked: set[str] = set()
-        self._unmarked: set[str] = set()
+        self._marks = Marks(context, protocol, start, self._read_only, self._refresh_lenses)
         prompts = ApprovalPrompts(protocol, context.client_id, start)
         self._means = Means(
             context=context,
             start=start,
             say=self._say,
             tell=self._tell,
-            hunks_changed=self._hunks_changed,
+            hunks_changed=self._marks.changed,
             changed=self._refresh_lenses,
             prompts=prompts,
             progress=partial(TurnProgress, protocol, self._tokens) if client.work_done_progress else None,
             ask=prompts.choose,
             rooms=self._rooms,
+            left={},
         )
         context.bench.owners.watch(self._access_changed)
         self.answers: Mapping[str, Callable[[Any], Awaitable[Any]]] = {
@@ -97,8 +93,7 @@ class StockFace:
             self._start(room.opened)
 
     def on_changed(self, path: str) -> None:
-        if path in self._marked:
-            self._hunks_changed(path)
+        self._marks.typed(path)
 
     def on_saved(self, path: str) -> None:
         room = self._rooms.get(path)
@@ -108,7 +103,14 @@ class StockFace:
 
     def on_closed(self, path: str) -> None:
         if room := self._rooms.pop(path, None):
+            live = room.live
             room.close()
+            if live:
+                self._marks.follow(live)
+
+    def _read_only(self, path: str) -> str:
+        room = self._rooms.get(path)
+        return room.read_only if room else ""
 
     def _access_changed(self, change: AccessChange) -> None:
         for room in self._rooms.values():
@@ -143,32 +145,6 @@ class StockFace:
         if self._context.client.code_lens_refresh:
             self._protocol.send_request(lsp.WORKSPACE_CODE_LENS_REFRESH)
 
-    def _hunks_changed(self, path: str) -> None:
-        if not self._context.client.publish_diagnostics:
-            self._refresh_lenses()
-        elif path not in self._unmarked:
-            self._unmarked.add(path)
-            self._start(partial(self._mark, path))
-
-    async def _mark(self, path: str) -> None:
-        await anyio.sleep(MARKS_S)
-        self._unmarked.discard(path)
-        marks = [offers.hunk_mark(hunk) for hunk in self._hunks(path)]
-        if (room := self._rooms.get(path)) and room.read_only:
-            marks.append(offers.read_only_mark(room.read_only))
-        if not marks and path not in self._marked:
-            return
-        document = self._context.host.open_document(path)
-        params: dict[str, Any] = {"uri": to_lsp.uri(path), "diagnostics": marks}
-        if document:
-            params["version"] = document.version
-        self._protocol.notify_plain(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
-        (self._marked.add if marks else self._marked.discard)(path)
-        self._refresh_lenses()
-
-    def _hunks(self, path: str) -> Sequence[Any]:
-        return self._context.bench.review.open_hunks(path=path).get(path, [])
-
     # -- what the client asks
 
     async def _code_actions(self, raw: Any) -> list[dict[str, Any]]:
@@ -176,18 +152,19 @@ class StockFace:
         uri = params.text_document.uri
         path, first, last = maybe_path(uri) or "", params.range.start.line, params.range.end.line
         found = self._chat_offers(path, uri)
-        hunks = self._hunks(path)
+        hunks = self._marks.hunks(path)
         for hunk in hunks:
             if offers.touches(hunk, first, last):
                 found += offers.hunk_offers(hunk)
-        for session_id, request in self._pending():
-            found += offers.approval_offers(request, session_id)
+        own = self._rooms.get(path)
+        for room in [own] if own else self._rooms.values():
+            name = "" if own or len(self._rooms) == 1 else room.name
+            for request in room.pending.values():
+                found += offers.approval_offers(request, room.live.session.id if room.live else "", name)
         found += offers.file_offers(uri, len(hunks))
-        if params.range.start != params.range.end and self._rooms and not is_chat(path):
+        if params.range.start != params.range.end and not is_chat(path):
             lines = {"uri": uri, "first": first, "end": last + (params.range.end.character > 0)}
-            found.append(
-                offers.Offer(offers.REFACTOR, "Ask the agent about these lines", "agentLs.ask", (lines,))
-            )
+            found += offers.ask_offers(lines, {to_lsp.uri(it): room.name for it, room in self._rooms.items()})
         literal = self._context.client.code_action_literals
         return [
             offer.as_action() if literal else offer.as_command()
@@ -208,7 +185,9 @@ class StockFace:
             ]
             return [offers.lens(line, offer) for offer in self._chat_offers(path, uri)] + asked
         return [
-            offers.lens(hunk.start, offer) for hunk in self._hunks(path) for offer in offers.hunk_offers(hunk)
+            offers.lens(hunk.start, offer)
+            for hunk in self._marks.hunks(path)
+            for offer in offers.hunk_offers(hunk)
         ]
 
     def _chat_offers(self, path: str, uri: str) -> list[offers.Offer]:
@@ -227,10 +206,10 @@ class StockFace:
         params = _read(messages.Completion, lsp.TEXT_DOCUMENT_COMPLETION, raw)
         path = maybe_path(params.text_document.uri) or ""
         room = self._rooms.get(path)
-        if not room or not (folder := next(iter(self._context.folders()), "")):
+        if not room:
             return {"isIncomplete": False, "items": []}
         at = params.position
-        return await completions(self._context, path, folder, at.line, at.character)
+        return await completions(self._context, path, room.folder, at.line, at.character)
 
     async def _progress_cancelled(self, raw: Any) -> None:
         token = _read(messages.ProgressCancel, lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL, raw).token
@@ -272,7 +251,7 @@ class StockFace:
 
     async def _deny(self, raw: Any) -> None:
         given = _read(messages.Denial, "agentLs.deny", raw)
-        waiting = [request.request_id for _, request in self._pending()]
+        waiting = [request_id for room in self._rooms.values() for request_id in room.pending]
         for request_id in [given.request_id] if given.request_id else waiting:
             self._answer(self._asked(request_id), request_id, Answer("deny", reason=given.reason))
 
@@ -288,14 +267,6 @@ class StockFace:
             live.desk.answer(request_id, given)
         except UnknownApprovalError as error:
             raise NothingPendingError(str(error), "ask for the code actions again") from None
-
-    def _pending(self) -> list[tuple[str, ApprovalRequested]]:
-        return [
-            (room.live.session.id, request)
-            for room in self._rooms.values()
-            if room.live
-            for request in room.pending.values()
-        ]
 
     def _asked(self, request_id: str) -> Live:
         for room in self._rooms.values():
@@ -323,7 +294,7 @@ class StockFace:
 
     async def _ask(self, raw: Any) -> None:
         given = _read(messages.Ask, "agentLs.ask", raw)
-        room = self._room({}, "agentLs.ask")
+        room = self._room({"uri": given.chat}, "agentLs.ask")
         path = maybe_path(given.uri)
         if path is None:
             raise InvalidParamsError("agentLs.ask", f"uri: {given.uri} is no file")

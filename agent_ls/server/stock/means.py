@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from agent_ls.server.context import Context
+from agent_ls.server.seams import Live
 from agent_ls.server.stock.progress import TurnProgress
 from agent_ls.server.stock.prompts import ApprovalPrompts
 
@@ -22,7 +23,7 @@ class Means:
 
     `changed` of the rest. `prompts` and `progress` are None for clients that did not announce them. `ask` shows a
     question with answers, the safe one first, and gives the title that was chosen; "" for none. `rooms` are those of
-    the chat documents that are open now, by path.
+    the chat documents that are open now, by path; `left` has the sessions of those that were closed.
     """
 
     context: Context
@@ -35,3 +36,4 @@ class Means:
     progress: Callable[[], TurnProgress] | None
     ask: Callable[[str, Sequence[str]], Awaitable[str]]
     rooms: Mapping[str, ChatRoom]
+    left: dict[str, Live]

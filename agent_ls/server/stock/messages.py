@@ -93,8 +93,9 @@ class Verdict(_Sent):
 
 
 class Ask(_Sent):
-    """The lines [first, end) of a document, to be mentioned in the chat."""
+    """The lines [first, end) of a document, to be mentioned in the chat with the uri `chat`."""
 
     uri: str
+    chat: str | None = None
     first: int = Field(ge=0)
     end: int = Field(ge=0)

@@ -5,15 +5,16 @@ An action is never alone where it has an effect: some editors carry out a lone o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agent_ls.loop.events import ApprovalRequested, Hunk, QuestionAsked
-from agent_ls.server.stock.words import one_line, plain
+from agent_ls.server.stock.words import ALLOW, DENY, DISTRUST, TRUST, is_trust, one_line, plain
 from agent_ls.text import exact
 
 QUICKFIX, REFACTOR, SOURCE = "quickfix.agentLs", "refactor.agentLs", "source.agentLs"
+SHOW = "agentLs.show"
 INFORMATION = 3
 MARK_LINES, MARK_COLUMNS = 8, 160
 """So much of the other text of a hunk is in its mark: an editor without a plugin shows it nowhere else."""
@@ -35,13 +36,14 @@ class Offer:
         return {"title": self.title, "kind": self.kind, "command": self.as_command()}
 
 
-def approval_offers(request: ApprovalRequested, session_id: str) -> list[Offer]:
-    """To deny comes first."""
+def approval_offers(request: ApprovalRequested, session_id: str, chat: str = "") -> list[Offer]:
+    """To deny comes first. `chat`: the name of the one that asks, where others are open too."""
     which = {"sessionId": session_id, "requestId": request.request_id}
-    what = one_line(exact(request.summary), 60)
+    what = one_line(exact(request.summary), 60) + (f" ({one_line(chat)})" if chat else "")
+    no, yes = (DISTRUST, TRUST) if is_trust(request) else (DENY, ALLOW)
     offers = [
-        Offer(QUICKFIX, f"Deny: {what}", "agentLs.deny", (which,)),
-        Offer(QUICKFIX, f"Allow once: {what}", "agentLs.approve", (which,)),
+        Offer(QUICKFIX, f"{no}: {what}", "agentLs.deny", (which,)),
+        Offer(QUICKFIX, f"{yes}: {what}", "agentLs.approve", (which,)),
     ]
     for rule in request.rules:
         given = {**which, "ruleId": rule.id, "scope": rule.scope}
@@ -52,7 +54,7 @@ def approval_offers(request: ApprovalRequested, session_id: str) -> list[Offer]:
 def chat_offers(uri: str, *, can_send: bool, is_running: bool, holds_back: bool = False) -> list[Offer]:
     offers = [Offer(SOURCE, "Send to the agent", "agentLs.send", ({"uri": uri},))] if can_send else []
     if holds_back:
-        offers.append(Offer(QUICKFIX, "Show the answer", "agentLs.show", ({"uri": uri},)))
+        offers.append(Offer(QUICKFIX, "Show the answer", SHOW, ({"uri": uri},)))
     if is_running:
         offers.append(Offer(QUICKFIX, "Stop the agent", "agentLs.stop", ({"uri": uri},)))
     return offers
@@ -106,11 +108,16 @@ def file_offers(uri: str, count: int) -> list[Offer]:
     ]
 
 
-def wanted(offers: Sequence[Offer], only: Sequence[str] | None) -> Iterator[Offer]:
-    """Those of a kind that was asked for: the kind itself, or one above it."""
-    for offer in offers:
-        if only is None or any(offer.kind == kind or offer.kind.startswith(f"{kind}.") for kind in only):
-            yield offer
+def wanted(offers: Sequence[Offer], only: Sequence[str] | None) -> list[Offer]:
+    """Those of a kind that was asked for: the kind itself, or one above it. One with an effect gets company."""
+    found = [
+        offer
+        for offer in offers
+        if only is None or any(offer.kind == kind or offer.kind.startswith(f"{kind}.") for kind in only)
+    ]
+    if len(found) == 1 and found[0].command != SHOW:
+        found.append(Offer(found[0].kind, "Do nothing", SHOW))
+    return found
 
 
 def touches(hunk: Hunk, first: int, last: int) -> bool:
@@ -124,6 +131,20 @@ def lines_range(start: int, end: int) -> dict[str, Any]:
 
 def lens(line: int, offer: Offer) -> dict[str, Any]:
     return {"range": lines_range(line, line), "command": offer.as_command()}
+
+
+def ask_offers(lines: Mapping[str, Any], chats: Mapping[str, str]) -> list[Offer]:
+    """`chats`: the names of the chats that are open, by uri."""
+    title = "Ask the agent about these lines"
+    return [
+        Offer(
+            REFACTOR,
+            f"{title} in {one_line(name)}" if len(chats) > 1 else title,
+            "agentLs.ask",
+            ({**lines, "chat": uri},),
+        )
+        for uri, name in chats.items()
+    ]
 
 
 def hunk_mark(hunk: Hunk) -> dict[str, Any]:

@@ -15,16 +15,13 @@ from typing import Any, Protocol
 import anyio
 from lsprotocol import types as lsp
 
-from agent_ls.environments.effects import TrustEffect
 from agent_ls.loop.approval import Answer, UnknownApprovalError
 from agent_ls.loop.events import ApprovalRequested, ApprovalResolved
 from agent_ls.server.jsonrpc import AgentProtocol
-from agent_ls.server.stock.words import PROMPT_CHARS, question
+from agent_ls.server.stock.words import ALLOW, DENY, DISTRUST, PROMPT_CHARS, TRUST, is_trust, question
 
 log = logging.getLogger(__name__)
 
-DENY, ALLOW = "Deny", "Allow once"
-DISTRUST, TRUST = "Do not trust it", "Trust this folder"
 PROMPT_LIMIT_S = 600.0
 """An editor may lose a prompt and never answer; the next one must still be shown some day."""
 SHOWN_LIMIT_S = 3.0
@@ -39,7 +36,7 @@ class Answerable(Protocol):
 
 def choices(request: ApprovalRequested) -> dict[str, Answer]:
     """Titles and what they mean, the safe one first. No two titles are the same."""
-    if request.effect.get("type") == TrustEffect.__name__:
+    if is_trust(request):
         return {DISTRUST: Answer("deny"), TRUST: Answer("allow")}
     found = {DENY: Answer("deny"), ALLOW: Answer("allow")}
     for rule in request.rules:

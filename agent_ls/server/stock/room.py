@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.to_thread
 
 from agent_ls.app.errors import OwnerSilentError, SessionBusyError
 from agent_ls.app.owners import AccessChange, Came, OwnerChanged, Went
@@ -19,10 +20,13 @@ from agent_ls.loop.ids import new_id
 from agent_ls.loop.subscription import Subscription
 from agent_ls.server import protocol as wire, to_lsp
 from agent_ls.server.errors import NothingPendingError
+from agent_ls.server.from_lsp import true_name
 from agent_ls.server.seams import Live
+from agent_ls.server.stock.catching_up import last_turn
 from agent_ls.server.stock.chat_text import ChatText, appended, mentions, read_chat
 from agent_ls.server.stock.following import Following
 from agent_ls.server.stock.means import Means
+from agent_ls.server.stock.transcript import ChatTranscript
 from agent_ls.server.stock.words import chosen
 from agent_ls.server.stock.writer import ATTRIBUTION, ChatWriter
 from agent_ls.store.locks import Owner
@@ -51,7 +55,12 @@ class ChatRoom:
         self._scope = anyio.CancelScope()
         self._sending = anyio.Lock()
         self._sent = ("", 0)
-        self._is_closed = False
+        self._is_closed = self._is_told_of_move = False
+
+    @property
+    def name(self) -> str:
+        """Among the chats that are open."""
+        return below(self.path, self.folder) or self.path
 
     @property
     def live(self) -> Live | None:
@@ -95,14 +104,29 @@ class ChatRoom:
         """A turn that was cut while it waited for a person goes on waiting (R4), and its answer goes on here."""
         document = self._means.context.host.open_document(self.path)
         chat = read_chat(document.text) if document else None
-        if not chat or not chat.session_id or self._live:
+        if not chat or self._live:
             return
         async with self._sending:
-            is_owned = await self._means.context.bench.owners.is_owned(chat.session_id)
-            if is_owned and await self._has_read_along(chat.session_id):
+            session_id = chat.session_id or await self._unsaved_session(chat)
+            if not session_id:
+                return
+            is_owned = await self._means.context.bench.owners.is_owned(session_id)
+            if is_owned and await self._has_read_along(session_id):
                 return
             if chat.is_answer_last or chat.message:  # which may have been sent, and its answer not saved
-                await self._follow(await self._stored(chat.session_id), catch_up=True)
+                await self._follow(await self._stored(session_id), catch_up=True)
+
+    async def _unsaved_session(self, chat: ChatText) -> str:
+        """That of a chat that was closed before its first answer was saved: nothing in the document names it."""
+        live = self._means.left.get(self.path)
+        if live is None or live.session.is_closing or not chat.message:
+            return ""
+        try:
+            events = await anyio.to_thread.run_sync(live.events_since, 0)
+        except OSError:
+            return ""
+        turn = last_turn(events, ChatTranscript())
+        return live.session.id if turn and turn.said.startswith(chat.message) else ""
 
     async def send(self, *, is_saved: bool = False) -> str:
         """Submits what stands below the last heading; a sentence when there is nothing to send. `is_saved`: then there
@@ -174,6 +198,8 @@ class ChatRoom:
     def _submit(self, live: Live, chat: ChatText) -> None:
         """Begins a turn, answers what the agent asks, or steers the turn that runs."""
         self._sent = (chat.message, chat.message_line)
+        if self._writer:
+            self._writer.heard(chat.message)
         if asked := self.asked:
             self._answer(live, asked, chat.message)
             return
@@ -226,7 +252,7 @@ class ChatRoom:
         document = host.open_document(self.path)
         if document is None or read_chat(document.text).is_answer_last:
             return "The agent still has the word in the chat; wait for its end."
-        name = below(path, self._folder()) or path
+        name = below(path, self.folder) or path
         words = f"@{name}:{first + 1}-{max(end, first + 1)} "
         await host.apply_edit(document, appended(document.text, words), ATTRIBUTION)
         return ""
@@ -240,6 +266,8 @@ class ChatRoom:
         # Also for what is under way: the document may be opened again, and has another room then.
         self._is_closed = True
         self._scope.cancel()
+        if self._live:
+            self._means.left[self.path] = self._live
         self._live = self._read = None
 
     # -- the session
@@ -250,7 +278,7 @@ class ChatRoom:
         session = await self._means.context.bench.owners.read_along(session_id)
         if session is None:
             return False
-        if session.summary().workspace_folder != self._folder():
+        if true_name(session.summary().workspace_folder) != true_name(self.folder):
             session.subscribe().close()
             return True
         if self._is_closed:
@@ -286,14 +314,16 @@ class ChatRoom:
             '"Take over" (command agentLs.takeOver) makes it this editor\'s.'
         )
 
-    def _folder(self) -> str:
+    @property
+    def folder(self) -> str:
+        """Where a session of this chat works."""
         folders = [f for f in self._means.context.folders() if below(self.path, f)]
         return max(folders, key=len, default="") or os.path.dirname(self.path)
 
     async def _new(self) -> Live:
         await self._means.context.settled()
         return await self._means.context.bench.new_session(
-            workspace_folder=self._folder(),
+            workspace_folder=self.folder,
             provider=None,
             model=None,
             effort=None,
@@ -313,7 +343,13 @@ class ChatRoom:
         except Exception as error:  # the edge: a name in a file may be anything
             self._means.say(f"agent-ls: {error}. The chat goes on in a new session.")
             return None
-        return live if live.summary().workspace_folder == self._folder() else None
+        if true_name(live.summary().workspace_folder) == true_name(self.folder):
+            return live
+        if not self._is_told_of_move:
+            self._is_told_of_move = True
+            folder = live.summary().workspace_folder
+            self._means.say(f"agent-ls: this chat's session works in {folder}. It goes on here in a new one.")
+        return None
 
     async def _maybe_open(self, session_id: str) -> Live | None:
         """None: another process has it."""
@@ -325,10 +361,12 @@ class ChatRoom:
     def _input(self, message: str, live: Live) -> list[wire.InputPart]:
         parts: list[wire.InputPart] = []
         if message.startswith("/"):
-            name, _, rest = message[1:].partition(" ")
+            name, *rest = message[1:].split(maxsplit=1) or [""]
             known = self._means.context.command(name)
             parts.append(
-                wire.CommandInput(name=name, arguments=rest) if known else wire.TextInput(text=message)
+                wire.CommandInput(name=name, arguments="".join(rest))
+                if known
+                else wire.TextInput(text=message)
             )
         else:
             parts.append(wire.TextInput(text=message))
@@ -336,7 +374,9 @@ class ChatRoom:
         for mention in mentions(message):
             path = os.path.normpath(os.path.join(folder, mention.path))
             if mention.path == "problems":
-                parts.append(wire.DiagnosticsInput())
+                # An editor tells a language server nothing of what others say: that is no word of there being none.
+                if self._means.context.host.diagnostics.counts[0]:
+                    parts.append(wire.DiagnosticsInput())
             elif mention.lines and (document := self._means.context.host.open_document(path)):
                 first, end = mention.lines
                 text = "".join(split_lines(document.text)[first:end])

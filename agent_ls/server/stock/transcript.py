@@ -99,7 +99,8 @@ class ChatTranscript:
         told = self._note(f"**Waiting for you.** The agent wants to {one_line(what, 1_000)}")
         body = self._gap() + self._out(guarded(body)) if body else ""
         self._is_note = self._is_note and not body
-        return told + body + self._note(HOW)
+        why = self._note(one_line(request.reason, 1_000)) if request.reason else ""
+        return told + body + why + self._note(HOW)
 
     def _question(self, asked: QuestionAsked) -> str:
         how = ANSWER_OR_NUMBER if asked.choices else ANSWER

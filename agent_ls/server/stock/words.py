@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from agent_ls.environments.effects import TrustEffect
 from agent_ls.loop.events import ApprovalRequested
 from agent_ls.text import exact, without_escapes
 
 PROMPT_CHARS = 2_000
 """A longer action is not asked about in a prompt: nobody could read what he allows."""
 PROMPT_DIFF_LINES = 6
+DENY, ALLOW = "Deny", "Allow once"
+DISTRUST, TRUST = "Do not trust it", "Trust this folder"
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 _TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -52,6 +55,11 @@ def action(request: ApprovalRequested) -> tuple[str, str]:
     if paths := effect.get("paths"):
         return "read " + ", ".join(exact(str(path)) for path in paths), ""
     return exact(request.summary), ""
+
+
+def is_trust(request: ApprovalRequested) -> bool:
+    """Its answer holds from now on, and has words of its own."""
+    return request.effect.get("type") == TrustEffect.__name__
 
 
 def question(request: ApprovalRequested) -> str:

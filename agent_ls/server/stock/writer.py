@@ -57,7 +57,7 @@ class ChatWriter:
         self._refused = refused
         self._sleep = sleep
         self._region: Region | None = None
-        self._waiting = ""
+        self._waiting = self._said = ""
         self._unseen: _Unseen | None = None
         self._is_held = self._has_told = self._begins_anew = False
         self._wake = anyio.Event()
@@ -115,6 +115,10 @@ class ChatWriter:
             if not self._is_held:
                 self._wake.set()
 
+    def heard(self, said: str) -> None:
+        """The next answer belongs below these words of the user's."""
+        self._said = said
+
     def begin_anew(self) -> None:
         """The user has said something below: what comes is written behind that."""
         self._begins_anew = True
@@ -154,7 +158,7 @@ class ChatWriter:
             edits = growing(document.text, region, more) if region else None
             if region is None or edits is None:
                 region = Region(heading(self._session_id, read_chat(document.text).count + 1), "\n")
-                edits = opening(document.text, Region(region.marker, region.written + more))
+                edits = opening(document.text, Region(region.marker, region.written + more), self._said)
             region = Region(region.marker, region.written + more)
             try:
                 await self._host.apply_edit(document, edits, ATTRIBUTION)

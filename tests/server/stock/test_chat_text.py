@@ -89,6 +89,46 @@ def test_what_the_user_types_below_an_answer_stays_below_it() -> None:
     assert edits and edited(text, edits).endswith("one\ntwo\nmy next words\n")
 
 
+@pytest.mark.req("H8")
+@pytest.mark.parametrize("more", ["two", "two\n", "\n## you\n"])
+def test_what_the_user_begins_on_the_empty_line_at_the_end_of_an_answer_is_his(more: str) -> None:
+    region = Region(MARKER, "\none\n\n")
+    text = edited("fix it\n", opening("fix it\n", region))
+    assert text.endswith("one\n\n\n")
+    text = text.removesuffix("\n") + "my next\nwords\n"
+    for piece in (more, " and on"):
+        edits = growing(text, region, piece)
+        assert edits
+        text, region = edited(text, edits), Region(MARKER, region.written + piece)
+
+    assert text.endswith(f"one\n\n{more} and on\nmy next\nwords\n")
+
+
+@pytest.mark.req("H8")
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [
+        ("fix it\n\nnow\n", "and then\n"),
+        ("## you\n\n  fix it\n\nnow\n", "\nand then\n"),
+        (f"fix it\n\nnow\n\n{MARKER}\n\ndone\n\n## you\nfix it\n\nnow\n", "## you\n\nand then"),
+    ],
+)
+def test_an_answer_begins_right_below_what_it_answers(before: str, behind: str, ending: str) -> None:
+    text = (before + behind).replace("\n", ending)
+    answered = edited(text, opening(text, Region(MARKER, "\nYes."), "fix it\n\nnow"))
+
+    assert answered == f"{before}\n{MARKER}\n\nYes.\n{behind}".replace("\n", ending)
+
+
+@pytest.mark.req("H8")
+@pytest.mark.parametrize(
+    "text", ["fix that\nand then\n", f"fix it\n\n{MARKER}\nYes.\n", "a\nfix it\nb\n", ""]
+)
+def test_an_answer_to_what_was_changed_stands_at_the_end(text: str) -> None:
+    assert edited(text, opening(text, Region(MARKER), "fix it")).endswith(f"{MARKER}\n\n")
+
+
 def test_an_answer_that_was_changed_is_not_written_over() -> None:
     region = Region(MARKER, "\none\ntwo")
     text = edited("", opening("", region))

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from agent_ls.environments.effects import CommandEffect, PlannedWrite, WriteEffect
+from agent_ls.environments.effects import CommandEffect, PlannedWrite, TrustEffect, WriteEffect
 from agent_ls.loop.approval import effect_json
-from agent_ls.loop.events import ApprovalRequested
+from agent_ls.loop.events import ApprovalRequested, Envelope
 from agent_ls.server.stock.offers import approval_offers
+from agent_ls.server.stock.transcript import HOW, ChatTranscript
 from agent_ls.server.stock.words import diffs, question
 
 HIDING = "ls \x1b];rm -r build;\x07"
@@ -31,6 +32,20 @@ def test_an_escape_sequence_hides_nothing_of_a_command_or_a_change_that_is_asked
     assert f":\n{WHOLE}\n" in question(typed)
     assert f"-old\n+{WHOLE}\n" in diffs(write)
     assert WHOLE in approval_offers(command, "s")[1].title
+
+
+@pytest.mark.req("H7", "H8")
+def test_why_is_asked_stands_in_the_chat() -> None:
+    request = asked(CommandEffect("ls", "/w"))
+    told = ChatTranscript().feed(Envelope("s-1", 1, "2026-01-01T00:00:00.000Z", request, turn_id="t-1"))
+    assert told.endswith(f"```sh\nls\n```\n\n> because\n> {HOW}\n")
+
+
+@pytest.mark.req("H7", "H8")
+def test_whether_a_folder_is_trusted_is_not_asked_as_if_it_were_for_once() -> None:
+    offered = approval_offers(asked(TrustEffect("/w", "s")), "s", "b.agent.md")
+    assert [offer.title.partition(":")[0] for offer in offered] == ["Do not trust it", "Trust this folder"]
+    assert all(offer.title.endswith(" (b.agent.md)") for offer in offered)
 
 
 @pytest.mark.req("H7", "H8")

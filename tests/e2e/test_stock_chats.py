@@ -1,0 +1,214 @@
+"""Chats of an editor without a plugin: several, in other folders, closed early, written on too soon (H8)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from agent_ls.app.sample import copy_sample_project
+from tests.support.framed_client import server_process
+from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
+from tests.support.stock import StockEditor
+
+pytestmark = pytest.mark.req("H8")
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> Path:
+    copy_sample_project(tmp_path / "project")
+    return tmp_path / "project" / "chat.agent.md"
+
+
+@asynccontextmanager
+async def told_by(
+    provider: AnthropicServer, chat: Path, text: str = "", **settings: Any
+) -> AsyncIterator[StockEditor]:
+    env = {"ANTHROPIC_BASE_URL": provider.base_url, "ANTHROPIC_API_KEY": "k"}
+    async with server_process(env=env) as server:
+        editor = StockEditor(server.client, "neovim")
+        await editor.start(chat.parent, provider="anthropic", **settings)
+        await editor.open(chat, text)
+        yield editor
+
+
+async def test_lines_are_put_into_the_chat_that_is_chosen_of_several(chat: Path) -> None:
+    cart, other = chat.parent / "shop" / "cart.py", chat.parent / "other.agent.md"
+    with AnthropicServer([]) as provider:
+        async with told_by(provider, chat) as editor:
+            await editor.open(other, "")
+            await editor.open(cart)
+            offered = {it["title"]: it for it in await editor.actions(cart, 2, 5, only=["refactor"])}
+            title = "Ask the agent about these lines in"
+            assert list(offered) == [f"{title} chat.agent.md", f"{title} other.agent.md"]
+            await editor.choose(offered[f"{title} other.agent.md"])
+            await editor.chat_until("@shop/cart.py:3-5")
+            assert editor.documents[chat.as_uri()].source == ""
+
+
+async def test_each_chat_offers_the_answers_to_its_own_questions_only(chat: Path) -> None:
+    cart, other = chat.parent / "shop" / "cart.py", chat.parent / "other.agent.md"
+    touch = [ToolCall("shell", {"command": "touch new"})]
+    with AnthropicServer([touch, touch, "Done."]) as provider:
+        async with told_by(provider, chat, mode="ask") as editor:
+            await editor.say("Go.")
+            await editor.chat_until("Waiting for you")
+            await editor.open(other, "")
+            await editor.say("Go.")
+            await editor.chat_until("Waiting for you")
+
+            async def allowing(path: Path) -> list[dict[str, Any]]:
+                return [it for it in await editor.actions(path, 0, 0) if it["title"].startswith("Allow once")]
+
+            titles = [item["title"] for item in await allowing(cart)]
+            assert titles == [
+                "Allow once: touch new (chat.agent.md)",
+                "Allow once: touch new (other.agent.md)",
+            ]
+            (allow,) = await allowing(other)
+            await editor.choose(allow)
+            await editor.chat_until("Done.")
+            assert "Allowed." not in editor.documents[chat.as_uri()].source
+            assert len(await allowing(chat)) == 1
+
+
+@pytest.mark.parametrize("is_in_workspace", [True, False])
+async def test_files_are_completed_in_the_folder_where_the_chat_works(
+    chat: Path, tmp_path: Path, is_in_workspace: bool
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "zebra.py").write_text("1\n")
+    async with server_process() as server:
+        editor = StockEditor(server.client, "neovim")
+        await editor.start(chat.parent, folders=[chat.parent, other] if is_in_workspace else [])
+        await editor.open(other / "b.agent.md", "@zeb")
+        found = await editor.complete(other / "b.agent.md", 0, "@zeb")
+        assert [item["label"] for item in found["items"]] == ["@zebra.py"]
+
+
+async def test_a_chat_that_was_moved_to_another_folder_says_that_it_begins_anew(
+    chat: Path, tmp_path: Path
+) -> None:
+    with AnthropicServer(["One.", "Two."]) as provider:
+        async with told_by(provider, chat) as editor:
+            await editor.say("Go.")
+            text = await editor.chat_until("## you\n\n", after="## agent")
+            await editor.client.shut_down()
+        moved = tmp_path / "moved"
+        moved.mkdir()
+        async with told_by(provider, moved / chat.name, text) as editor:
+            await editor.say("On.")
+            await editor.chat_until("Two.")
+            told = [m["params"] for m in editor.client.received if m.get("method") == "window/showMessage"]
+            assert [str(chat.parent) in it["message"] for it in told] == [True]
+
+
+async def test_a_chat_of_a_folder_that_is_opened_by_a_link_goes_on(chat: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(chat.parent)
+    with AnthropicServer(["One.", "Two."]) as provider:
+        async with told_by(provider, chat) as editor:
+            await editor.say("Go.")
+            text = await editor.chat_until("## you\n\n", after="## agent")
+            await editor.client.shut_down()
+        async with told_by(provider, tmp_path / "link" / chat.name, text) as editor:
+            await editor.say("On.")
+            await editor.chat_until("Two.")
+        assert len(provider.requests[1].body["messages"]) == 3
+
+
+@pytest.mark.req("H6")
+async def test_changes_are_marked_and_unmarked_while_their_chat_is_closed(chat: Path) -> None:
+    cart, gate = chat.parent / "shop" / "cart.py", Gate()
+    read = ToolCall("read_file", {"file_path": "shop/cart.py"})
+    edit = ToolCall(
+        "edit_file", {"file_path": "shop/cart.py", "old_string": "sum(prices)", "new_string": "0.0"}
+    )
+    with AnthropicServer([[read], [gate, edit], "Done."]) as provider:
+        async with told_by(provider, chat, mode="full") as editor:
+            await editor.open(cart)
+            await editor.say("Go.")
+            await anyio.to_thread.run_sync(gate.wait_reached)
+            await editor.close(chat)
+            await editor.actions(cart, 0, 0)
+            gate.open()
+            (mark,) = await editor.marks(cart)
+            line, seen = mark["range"]["start"]["line"], len(editor.client.received)
+            offered = await editor.actions(cart, line, line)
+            await editor.choose(next(it for it in offered if it["title"].startswith("Keep this")))
+            await editor.client.wait_for(
+                lambda m: (
+                    m.get("method") == "textDocument/publishDiagnostics" and not m["params"]["diagnostics"]
+                ),
+                after=seen,
+            )
+
+
+async def test_a_chat_that_is_read_anew_before_its_first_answer_was_saved_gets_it_back(chat: Path) -> None:
+    gate = Gate()
+    with AnthropicServer([[Text("One.\n", gate, "Two.\n")], "Three."]) as provider:
+        async with told_by(provider, chat) as editor:
+            await editor.say("Go.")
+            await editor.chat_until("One.")
+            await editor.close(chat)
+            await editor.open(chat, "Go.\n")
+            await editor.actions(chat, 0, 0)
+            gate.open()
+            text = await editor.chat_until("## you\n\n", after="Two.")
+            assert text.count("One.") == 1
+            await editor.say("On.")
+            await editor.chat_until("Three.")
+        assert len(provider.requests[1].body["messages"]) == 3
+
+
+async def test_another_message_in_a_chat_that_was_emptied_begins_another_session(chat: Path) -> None:
+    with AnthropicServer(["One.", "Two."]) as provider:
+        async with told_by(provider, chat) as editor:
+            await editor.say("Go.")
+            await editor.chat_until("## you\n\n", after="One.")
+            await editor.close(chat)
+            await editor.open(chat, "Something else.\n")
+            await editor.save(chat)
+            await editor.chat_until("Two.")
+        assert len(provider.requests[1].body["messages"]) == 1
+
+
+async def test_what_the_user_writes_before_the_first_word_of_an_answer_is_his_next_message(
+    chat: Path,
+) -> None:
+    gate = Gate()
+    with AnthropicServer([[gate, Text("One.")], "Two."]) as provider:
+        async with told_by(provider, chat) as editor:
+            await editor.say("Go.")
+            await anyio.to_thread.run_sync(gate.wait_reached)
+            await editor.append(chat, "and also")
+            await editor.actions(chat, 0, 0)
+            gate.open()
+            text = await editor.chat_until("## you\n\nand also")
+            assert text.startswith("Go.\n\n## agent")
+            await editor.say(" this")
+            await editor.chat_until("Two.")
+        assert json.dumps(provider.requests[1].body["messages"][-1]).count("and also this") == 1
+
+
+async def test_a_command_may_have_its_argument_in_the_next_line(chat: Path) -> None:
+    with AnthropicServer(["One."]) as provider:
+        async with told_by(provider, chat) as editor:
+            await editor.say("/tests\nof the cart")
+            await editor.chat_until("One.")
+        assert "Write tests for" in json.dumps(provider.requests[0].body["messages"])
+
+
+async def test_a_model_is_not_told_that_there_are_no_problems_where_nobody_tells_of_them(chat: Path) -> None:
+    with AnthropicServer(["One."]) as provider:
+        async with told_by(provider, chat) as editor:
+            await editor.say("Mend @problems please.")
+            await editor.chat_until("One.")
+        (message,) = provider.requests[0].body["messages"]
+        assert "no problems" not in json.dumps(message["content"][-1])
