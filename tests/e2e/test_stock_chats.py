@@ -13,7 +13,7 @@ import anyio.to_thread
 import pytest
 
 from agent_ls.app.sample import copy_sample_project
-from tests.support.framed_client import server_process
+from tests.support.framed_client import DEADLINE_S, server_process
 from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
 from tests.support.stock import StockEditor
 
@@ -167,16 +167,40 @@ async def test_a_chat_that_is_read_anew_before_its_first_answer_was_saved_gets_i
         assert len(provider.requests[1].body["messages"]) == 3
 
 
-async def test_another_message_in_a_chat_that_was_emptied_begins_another_session(chat: Path) -> None:
-    with AnthropicServer(["One.", "Two."]) as provider:
+@pytest.mark.parametrize("is_opened_again", [True, False])
+async def test_another_message_in_a_chat_that_was_emptied_begins_another_session(
+    chat: Path, is_opened_again: bool
+) -> None:
+    with AnthropicServer(["One.", "Two.", "Three."]) as provider:
         async with told_by(provider, chat) as editor:
             await editor.say("Go.")
             await editor.chat_until("## you\n\n", after="One.")
-            await editor.close(chat)
-            await editor.open(chat, "Something else.\n")
-            await editor.save(chat)
-            await editor.chat_until("Two.")
-        assert len(provider.requests[1].body["messages"]) == 1
+            if is_opened_again:
+                await editor.close(chat)
+                await editor.open(chat, "")
+            else:
+                with anyio.fail_after(DEADLINE_S):
+                    while "Stop the agent" in str(await editor.actions(chat, 0, 0)):
+                        pass  # the turn is over a moment after its answer
+                await editor.empty(chat)
+            await editor.say("Something else.")
+            await editor.chat_until("## you\n\n", after="Two.")
+            await editor.say("On.")
+            await editor.chat_until("Three.")
+        assert [len(it.body["messages"]) for it in provider.requests] == [1, 1, 3]
+
+
+async def test_lines_are_asked_about_upwards_too_and_only_where_there_is_a_file(chat: Path) -> None:
+    cart = chat.parent / "shop" / "cart.py"
+    with AnthropicServer([]) as provider:
+        async with told_by(provider, chat) as editor:
+            await editor.open(cart)
+            ask, _ = await editor.actions(cart, 5, 2)
+            await editor.choose(ask)
+            await editor.chat_until("@shop/cart.py:3-5")
+            where = {"start": {"line": 0, "character": 0}, "end": {"line": 1, "character": 0}}
+            asked = {"textDocument": {"uri": "untitled:1"}, "range": where, "context": {"diagnostics": []}}
+            assert await editor.client.request("textDocument/codeAction", asked) == []
 
 
 async def test_what_the_user_writes_before_the_first_word_of_an_answer_is_his_next_message(

@@ -65,7 +65,7 @@ async def test_a_chat_of_another_editor_is_read_only_until_it_is_taken_over(chat
             await second.say("Mine?")
             await is_told(second, "This chat is read only: another editor (Neovim, process")
             offered = await second.actions(chat, 0, 0)
-            assert [item["title"][:9] for item in offered] == ["Take over"]
+            assert [item["title"][:9] for item in offered] == ["Take over", "Do nothin"]
             assert second.documents[chat.as_uri()].source == f"{written}Mine?\n"
 
             seen = len(second.client.received)
@@ -99,7 +99,10 @@ async def test_an_editor_that_does_not_answer_is_left_alone_unless_the_user_says
                     if not is_left:
                         await is_marked(second, chat, read_only=False, after=seen)
                     else:
-                        assert [it["title"][:9] for it in await second.actions(chat, 0, 0)] == ["Take over"]
+                        assert [it["title"][:9] for it in await second.actions(chat, 0, 0)] == [
+                            "Take over",
+                            "Do nothin",
+                        ]
             finally:
                 os.kill(server.process.pid, signal.SIGCONT)
             await is_told(first, "This chat is read only: another editor")

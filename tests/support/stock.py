@@ -105,6 +105,11 @@ class StockEditor:
         at = {"line": line, "character": to_lsp.character(last, len(last), self.abilities.encoding)}
         await self._change(document, [{"range": {"start": at, "end": at}, "newText": text}])
 
+    async def empty(self, path: Path) -> None:
+        document = self.documents[path.as_uri()]
+        start, end = {"line": 0, "character": 0}, {"line": document.source.count("\n") + 1, "character": 0}
+        await self._change(document, [{"range": {"start": start, "end": end}, "newText": ""}])
+
     async def save(self, path: Path) -> None:
         await anyio.Path(path).write_text(self.documents[path.as_uri()].source, newline="\n")
         await self.client.notify("textDocument/didSave", {"textDocument": {"uri": path.as_uri()}})

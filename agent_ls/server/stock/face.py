@@ -60,6 +60,7 @@ class StockFace:
             prompts=prompts,
             progress=partial(TurnProgress, protocol, self._tokens) if client.work_done_progress else None,
             ask=prompts.choose,
+            leave=self._marks.follow,
             rooms=self._rooms,
             left={},
         )
@@ -103,10 +104,7 @@ class StockFace:
 
     def on_closed(self, path: str) -> None:
         if room := self._rooms.pop(path, None):
-            live = room.live
             room.close()
-            if live:
-                self._marks.follow(live)
 
     def _read_only(self, path: str) -> str:
         room = self._rooms.get(path)
@@ -150,7 +148,8 @@ class StockFace:
     async def _code_actions(self, raw: Any) -> list[dict[str, Any]]:
         params = _read(messages.CodeAction, lsp.TEXT_DOCUMENT_CODE_ACTION, raw)
         uri = params.text_document.uri
-        path, first, last = maybe_path(uri) or "", params.range.start.line, params.range.end.line
+        path, (start, end) = maybe_path(uri) or "", params.range.in_order()
+        first, last = start.line, end.line
         found = self._chat_offers(path, uri)
         hunks = self._marks.hunks(path)
         for hunk in hunks:
@@ -162,8 +161,8 @@ class StockFace:
             for request in room.pending.values():
                 found += offers.approval_offers(request, room.live.session.id if room.live else "", name)
         found += offers.file_offers(uri, len(hunks))
-        if params.range.start != params.range.end and not is_chat(path):
-            lines = {"uri": uri, "first": first, "end": last + (params.range.end.character > 0)}
+        if start != end and path and not is_chat(path):
+            lines = {"uri": uri, "first": first, "end": last + (end.character > 0)}
             found += offers.ask_offers(lines, {to_lsp.uri(it): room.name for it, room in self._rooms.items()})
         literal = self._context.client.code_action_literals
         return [

@@ -22,7 +22,8 @@ class Means:
     """`say` shows a problem, `tell` what is no problem; `hunks_changed` is told of files;
 
     `changed` of the rest. `prompts` and `progress` are None for clients that did not announce them. `ask` shows a
-    question with answers, the safe one first, and gives the title that was chosen; "" for none. `rooms` are those of
+    question with answers, the safe one first, and gives the title that was chosen; "" for none. `leave` is
+    told of a session that goes on without its chat. `rooms` are those of
     the chat documents that are open now, by path; `left` has the sessions of those that were closed.
     """
 
@@ -35,5 +36,6 @@ class Means:
     prompts: ApprovalPrompts | None
     progress: Callable[[], TurnProgress] | None
     ask: Callable[[str, Sequence[str]], Awaitable[str]]
+    leave: Callable[[Live], None]
     rooms: Mapping[str, ChatRoom]
     left: dict[str, Live]

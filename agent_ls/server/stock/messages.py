@@ -23,6 +23,12 @@ class Range(_Sent):
     start: Position
     end: Position
 
+    def in_order(self) -> tuple[Position, Position]:
+        """A selection that was made upwards may begin with its end."""
+        start, end = self.start, self.end
+        is_backwards = (end.line, end.character) < (start.line, start.character)
+        return (end, start) if is_backwards else (start, end)
+
 
 class Document(_Sent):
     uri: str

@@ -146,7 +146,7 @@ class ChatRoom:
             if not self.has_news(chat):
                 return self._why_nothing(chat)
             live = self._live
-            if live is None or live.session.is_closing:
+            if live is None or live.session.is_closing or self._begins_another(chat):
                 found = await self._stored(chat.session_id)
                 if self._read:
                     return ""  # it has been said
@@ -156,6 +156,12 @@ class ChatRoom:
                 await self._follow(live)
             self._submit(live, chat)
             return ""
+
+    def _begins_another(self, chat: ChatText) -> bool:
+        """The document was emptied, or is another chat's by now: it goes on where it says, not where we were."""
+        is_ours = self._live is not None and self._live.session.id == chat.session_id
+        may_be_named_yet = self._is_behind and not (self._writer and self._writer.has_written)
+        return not is_ours and not self.is_running and not may_be_named_yet
 
     async def _take(self, live: Live, chat: ChatText) -> str:
         """The document was closed and opened again while what it ends with was on its way to the session."""
@@ -268,6 +274,7 @@ class ChatRoom:
         self._scope.cancel()
         if self._live:
             self._means.left[self.path] = self._live
+            self._means.leave(self._live)
         self._live = self._read = None
 
     # -- the session
@@ -389,6 +396,8 @@ class ChatRoom:
             return
         self._scope.cancel()
         self._scope = anyio.CancelScope()
+        if self._live and self._live is not live:
+            self._means.leave(self._live)
         self._live, self._read, self._rest = live, None, None
         writer = ChatWriter(self._means.context.host, self.path, live.session.id, self._means.say)
         self._writer = writer

@@ -60,6 +60,8 @@ class ChatWriter:
         self._waiting = self._said = ""
         self._unseen: _Unseen | None = None
         self._is_held = self._has_told = self._begins_anew = False
+        self.has_written = False
+        """The document was given a heading that names the session."""
         self._wake = anyio.Event()
         self._has_flushed = anyio.Event()
 
@@ -186,6 +188,7 @@ class ChatWriter:
             self._refused(HELD)
 
     def _wrote(self, region: Region, text: str) -> None:
+        self.has_written = True
         self._waiting = self._waiting[len(text) :]
         self._region = None if text.endswith(CLOSE) else region
         if self._waiting:
