@@ -165,9 +165,7 @@ IMPATIENT = replace(PATIENT, silence_timeout_s=0.3)  # for who never speaks: ano
 
 
 @asynccontextmanager
-async def asking(
-    base_url: str, provider: str, settings: ProviderSettings = PATIENT
-) -> AsyncIterator[Client]:
+async def asking(base_url: str, provider: str, settings: ProviderSettings = PATIENT) -> AsyncIterator[Client]:
     settings = replace(settings, base_url=base_url)
     client = build_client(Credentials({provider: KEY}), {provider: settings})
     try:
