@@ -14,15 +14,20 @@ import os
 import secrets
 import socket
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import anyio
+from anyio.abc import Process
 
 from agent_ls.system import on_ending_signals
 
 MAX_CONNECTIONS = 16
 TOKEN_BYTES = 32
+
+SETTLE_S = 8.0
+"""A server that is told to end takes six seconds at most, and leaves behind what takes longer."""
 
 
 class ListenError(Exception):
@@ -119,7 +124,11 @@ async def listen(address: tuple[str, int], token_file: Path) -> int:
                     command, stdin=connection.fileno(), stdout=connection.fileno(), stderr=None
                 )
             async with process:
-                await process.wait()
+                try:
+                    await process.wait()
+                finally:  # it may be we who are told to end
+                    with anyio.CancelScope(shield=True):
+                        await _settled(process)
         finally:
             running -= 1
 
@@ -142,6 +151,15 @@ async def listen(address: tuple[str, int], token_file: Path) -> int:
                     sys.stderr.write(f"agent-ls: more than {MAX_CONNECTIONS} connections; one was closed\n")
                     connection.close()
     return 0
+
+
+async def _settled(process: Process) -> None:
+    """Its sessions end in good order. What does not is killed by whoever leaves the process's block."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            process.terminate()
+        with anyio.move_on_after(SETTLE_S):
+            await process.wait()
 
 
 async def until_signal(scope: anyio.CancelScope) -> None:

@@ -28,7 +28,7 @@ from websockets.server import ServerProtocol
 from websockets.typing import Origin, Subprotocol
 
 from agent_ls.server.framing import MAX_BODY_BYTES, FrameError, FrameParser, frame
-from agent_ls.server.listen import MAX_CONNECTIONS, ListenError, read_token, until_signal
+from agent_ls.server.listen import MAX_CONNECTIONS, SETTLE_S, ListenError, read_token, until_signal
 
 SUBPROTOCOL = Subprotocol("agent-ls")
 TOKEN_SUBPROTOCOL = "agent-ls.token."
@@ -40,9 +40,6 @@ HANDSHAKE_S = 10.0
 
 CLOSE_S = 2.0
 """For the other side to read why, and to hang up itself."""
-
-SETTLE_S = 8.0
-"""For a server whose client is gone; it needs 6 s at most (server.py), and is killed after this."""
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@\s*]+\Z")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,6 +11,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from agent_ls.app.store_errors import STATE_VARIABLE
 from tests.support import commands
 from tests.support.editor import Editor
 from tests.support.framed_client import DEADLINE_S, FramedClient, ResponseError, ServerProcess, server_process
@@ -49,6 +51,23 @@ async def test_two_editors_have_a_state_each_and_the_session_of_one_is_the_other
                 await editor.start(project, token=secret)
             await one_has_a_session_until_it_leaves(first, second, "What is here?")
             assert not any(m.get("method") == "window/showMessage" for m in one.received + two.received)
+
+
+@pytest.mark.req("R2", "R4")
+async def test_when_the_listener_is_told_to_end_the_sessions_of_its_servers_end_in_good_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token, project, state = tmp_path / "token", tmp_path / "project", tmp_path / "state"
+    project.mkdir()
+    monkeypatch.setenv(STATE_VARIABLE, str(state))
+    async with listening(token) as (server, port), connected(port) as client:
+        editor = Editor(client)
+        await editor.start(project, token=token.read_text().strip())
+        session_id = await editor.new_session()
+        server.process.send_signal(signal.SIGTERM)
+        assert await server.exit_code() == 0
+    (log,) = state.glob(f"workspaces/*/sessions/{session_id}/log.jsonl")
+    assert '"kind":"session_end"' in log.read_text()
 
 
 @pytest.mark.parametrize("given", [None, "", "wrong", 7])
