@@ -236,3 +236,40 @@ async def test_a_model_is_not_told_that_there_are_no_problems_where_nobody_tells
             await editor.chat_until("One.")
         (message,) = provider.requests[0].body["messages"]
         assert "no problems" not in json.dumps(message["content"][-1])
+
+
+@pytest.mark.req("H6")
+async def test_a_chat_says_where_changes_wait_for_a_verdict(chat: Path) -> None:
+    cart = chat.parent / "shop" / "cart.py"
+    read = ToolCall("read_file", {"file_path": "shop/cart.py"})
+    edit = ToolCall(
+        "edit_file", {"file_path": "shop/cart.py", "old_string": "sum(prices)", "new_string": "0.0"}
+    )
+    with AnthropicServer([[read], [edit], "Done."]) as provider:
+        async with told_by(provider, chat, mode="full", review="before") as editor:
+            await editor.say("Go.")
+            await editor.chat_until(f"> **Waiting for you.** Changes are proposed in `{cart}`: keep or undo")
+            (keep, *_) = await editor.actions(cart, 8, 8)
+            await editor.choose(keep)
+            text = await editor.chat_until("Done.")
+    assert text.count("Waiting for you") == 1
+
+
+@pytest.mark.req("H7")
+async def test_what_is_asked_in_two_documents_of_one_session_is_asked_once(chat: Path) -> None:
+    other, touch = chat.parent / "other.agent.md", ToolCall("shell", {"command": "touch new"})
+    with AnthropicServer(["One.", [touch], "Done."]) as provider:
+        async with told_by(provider, chat, mode="ask") as editor:
+            await editor.say("Hi.")
+            text = await editor.chat_until("## you\n\n", after="One.")
+            await editor.open(other, f"{text}Go.\n")
+            await editor.save(other)
+            await editor.chat_until("Waiting for you")
+            editor.chat = chat
+            await editor.chat_until("Waiting for you")
+            cart = chat.parent / "shop" / "cart.py"
+            offered = [it for it in await editor.actions(cart, 0, 0) if it["title"].startswith("Allow once")]
+            assert len(offered) == 1
+            await editor.choose(offered[0])
+            await editor.chat_until("Done.")
+            assert editor.prompts_shown == 1, "it was closed"

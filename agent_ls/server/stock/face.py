@@ -156,10 +156,12 @@ class StockFace:
             if offers.touches(hunk, first, last):
                 found += offers.hunk_offers(hunk)
         own = self._rooms.get(path)
-        for room in [own] if own else self._rooms.values():
+        asking = {id_: room for room in ([own] if own else self._rooms.values()) for id_ in room.pending}
+        for id_, room in asking.items():
             name = "" if own or len(self._rooms) == 1 else room.name
-            for request in room.pending.values():
-                found += offers.approval_offers(request, room.live.session.id if room.live else "", name)
+            found += offers.approval_offers(
+                room.pending[id_], room.live.session.id if room.live else "", name
+            )
         found += offers.file_offers(uri, len(hunks))
         if start != end and path and not is_chat(path):
             lines = {"uri": uri, "first": first, "end": last + (end.character > 0)}
@@ -250,7 +252,7 @@ class StockFace:
 
     async def _deny(self, raw: Any) -> None:
         given = _read(messages.Denial, "agentLs.deny", raw)
-        waiting = [request_id for room in self._rooms.values() for request_id in room.pending]
+        waiting = list({request_id: None for room in self._rooms.values() for request_id in room.pending})
         for request_id in [given.request_id] if given.request_id else waiting:
             self._answer(self._asked(request_id), request_id, Answer("deny", reason=given.reason))
 

@@ -65,12 +65,16 @@ class ApprovalPrompts:
         self._decided_by = decided_by
         self._start = start
         self._waiting: list[_Prompt] = []
+        self._asked: set[str] = set()
         self._is_showing = False
 
     def ask(self, request: ApprovalRequested, desk: Answerable, shown: Callable[[], Awaitable[None]]) -> None:
         """`shown` returns when the user can see what he is asked about; it is not waited for long."""
         if len(question(request)) > PROMPT_CHARS:
             return  # the document has all of it
+        if request.request_id in self._asked:
+            return  # two documents show its session, or one was opened again
+        self._asked.add(request.request_id)
         self._waiting.append(_Prompt(request, desk, shown))
         if not self._is_showing:
             self._is_showing = True
@@ -89,6 +93,7 @@ class ApprovalPrompts:
 
     def resolved(self, request_id: str) -> None:
         """It was decided, here or elsewhere, or the turn was stopped."""
+        self._asked.discard(request_id)
         for prompt in [prompt for prompt in self._waiting if prompt.request.request_id == request_id]:
             self._waiting.remove(prompt)
             prompt.scope.cancel()

@@ -11,6 +11,7 @@ from agent_ls.loop.events import (
     Envelope,
     Error,
     FileChange,
+    HunkStateChanged,
     LoopDetection,
     PlanChanged,
     ProcessingEnd,
@@ -31,6 +32,7 @@ _ENDS = {
     "refused": "Ended: what it wanted to do was refused.",
 }
 HOW = "Allow or deny it: by the prompt, a code action here, or `agentLs.approve` / `agentLs.deny`."
+PROPOSED = "keep or undo them there, by a code action."
 ANSWER = "Write the answer below and save."
 ANSWER_OR_NUMBER = "Write the answer, or its number, below and save."
 INTERRUPTED = " … (interrupted)"
@@ -46,6 +48,7 @@ class ChatTranscript:
         self._is_note = False
         self._streamed: set[str] = set()
         self._missed: frozenset[str] = frozenset()
+        self._proposed: set[str] = set()
 
     def miss(self, parts: frozenset[str]) -> None:
         """Texts of which the beginning was not heard: they are told whole, when they end."""
@@ -72,6 +75,8 @@ class ChatTranscript:
             case ApprovalResolved(decision=decision, reason=reason):
                 why = f": {one_line(reason)}" if reason else ""
                 return self._note("Allowed." if decision == "allow" else f"Denied{why}")
+            case HunkStateChanged() as change:
+                return self._proposes(change)
             case QuestionAsked() as asked:
                 told = self._question(asked)
                 self._begin_anew()
@@ -92,6 +97,13 @@ class ChatTranscript:
                 return end
             case _:
                 return ""
+
+    def _proposes(self, change: HunkStateChanged) -> str:
+        """The turn waits for verdicts on what is proposed for the first time."""
+        new = {hunk.id for hunk in change.hunks if hunk.state == "proposed"} - self._proposed
+        self._proposed |= new
+        what = f"**Waiting for you.** Changes are proposed in `{one_line(change.path)}`: {PROPOSED}"
+        return self._note(what) if new else ""
 
     def _asks(self, request: ApprovalRequested) -> str:
         what, command = action(request)
