@@ -229,8 +229,7 @@ class Workbench:
         title: str | None = None,
     ) -> LiveSession:
         """
-        Raises:
-            BadChoiceError: no such folder or provider. AppError: the store cannot be written.
+        Raises BadChoiceError: no such folder or provider. AppError: the store cannot be written.
         """
         folder = str(await anyio.Path(workspace_folder).absolute())
         if self._assembler.environment is None and not await anyio.Path(folder).is_dir():
@@ -241,8 +240,6 @@ class Workbench:
         tools = await self._assembler.cli_tools(folder)
         session_id = SessionId(new_id("s"))
         header = Header(session_id, self._clock.now(), folder, profile.id, profile.model, plain(title or ""))
-        with store_errors(session_id):
-            opened = await anyio.to_thread.run_sync(self._store.create, header)
         settings = self.settings
         choice = SessionChoice(
             profile.id,
@@ -252,9 +249,15 @@ class Workbench:
             review or settings.review,
             tools,
         )
+        # As in _open_now: who asked may take it back at any point.
+        return await in_own_task(self._run_beside, partial(self._begin, header, choice, settings))
+
+    async def _begin(self, header: Header, choice: SessionChoice, settings: Settings) -> LiveSession:
+        with store_errors(header.session_id):
+            opened = await anyio.to_thread.run_sync(self._store.create, header)
         with closed_on_failure(opened):
-            with store_errors(session_id):
-                standing = partial(self.trust.standing, folder)
+            with store_errors(header.session_id):
+                standing = partial(self.trust.standing, header.workspace_folder)
                 await self._tapes.begin(
                     header,
                     choice.mode,
@@ -501,8 +504,7 @@ class Workbench:
     async def fork(self, session_id: str, at_turn: str = "") -> LiveSession:
         """A session with the history of another up to the end of a turn ("": the last that has ended).
 
-        Raises:
-            UnknownSessionError, BadChoiceError (no such turn), AppError.
+        Raises UnknownSessionError, BadChoiceError (no such turn), AppError.
         """
         new = SessionId(new_id("s"))
         with store_errors(session_id):
@@ -523,11 +525,7 @@ class Workbench:
             return live, await roll_back(live, self.review, wanted)
 
     async def close_session(self, session_id: str) -> None:
-        """Returns when it may be opened again, by whomever.
-
-        Raises:
-            UnknownSessionError.
-        """
+        """Returns when it may be opened again, by whomever. Raises UnknownSessionError."""
         live = self._live.get(session_id)
         if live is None:
             async with self._opening:  # it may be about to be opened

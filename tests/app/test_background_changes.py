@@ -19,7 +19,8 @@ from tests.support.workbench import DEADLINE_S, Bench, Talk, running
 
 OLD = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
 WAIT = "cat ../go > /dev/null"
-"""Until the test writes into the pipe `go`, which lies beside the project."""
+"""Until the test writes into the pipe `go`, which lies beside the project: no look of the turn that starts the process
+is to find the file that sed makes for a moment."""
 TELL = "echo > ../told"
 """Goes on when the test reads the pipe `told`."""
 
@@ -89,9 +90,10 @@ async def test_what_a_process_changed_when_it_ends_between_turns_is_its_call_s_a
 async def test_what_a_process_changed_while_it_runs_is_told_at_the_next_safe_boundary_each_time(
     tmp_path: Path,
 ) -> None:
-    command = f"sed -i s/two/TWO/ a.txt; {TELL}; {WAIT}; sed -i s/six/SIX/ a.txt; {TELL}; {WAIT}"
+    command = f"{WAIT}; sed -i s/two/TWO/ a.txt; {TELL}; {WAIT}; sed -i s/six/SIX/ a.txt; {TELL}; {WAIT}"
     async with running(tmp_path, script(command)) as bench:
         talk = await started(bench)
+        await go(bench)
         await told(bench)
         await talk.say("Go on.")
         assert changed(talk) == [("a.txt", "modify", 1)]
@@ -147,11 +149,12 @@ async def test_of_a_file_that_the_user_saved_meanwhile_only_the_rest_is_filed(tm
 
 @pytest.mark.req("H6", "H4")
 async def test_a_save_before_the_last_look_does_not_hide_what_the_process_does(tmp_path: Path) -> None:
-    command = f"sed -i s/two/TWO/ a.txt; {TELL}; {WAIT}; sed -i s/TWO/two/ a.txt; {TELL}; {WAIT}"
+    command = f"{WAIT}; sed -i s/two/TWO/ a.txt; {TELL}; {WAIT}; sed -i s/TWO/two/ a.txt; {TELL}; {WAIT}"
     async with running(tmp_path, script(command)) as bench:
         (bench.folder / "a.txt").write_text(OLD)
         bench.workbench.review.document_saved(str(bench.folder / "a.txt"), OLD)
         talk = await started(bench)
+        await go(bench)
         await told(bench)
         await talk.say("Go on.")
         assert changed(talk) == [("a.txt", "modify", 1)]
@@ -197,8 +200,9 @@ async def test_a_document_with_unsaved_typing_gets_the_process_s_change_and_the_
 
 @pytest.mark.req("H6", "R4")
 async def test_what_a_process_changed_when_the_session_ends_is_in_its_log(tmp_path: Path) -> None:
-    async with running(tmp_path, script(f"sed -i s/two/TWO/ a.txt; {TELL}; {WAIT}")) as bench:
+    async with running(tmp_path, script(f"{WAIT}; sed -i s/two/TWO/ a.txt; {TELL}; {WAIT}")) as bench:
         talk = await started(bench)
+        await go(bench)
         await told(bench)
         talk.live.session.abort()
         with anyio.fail_after(DEADLINE_S):

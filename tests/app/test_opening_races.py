@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from agent_ls.app.reading_along import ReadAlong
 from agent_ls.environments.base import Attribution, ExecutionEnvironment
 from agent_ls.environments.editor_host import OpenDocument
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
+from agent_ls.llm.credentials import Credentials
 from agent_ls.loop.events import HunkStateChanged
 from agent_ls.store.layout import lock_path, log_path
 from agent_ls.store.locks import recorded_owner
@@ -136,6 +138,38 @@ async def test_session_whose_opening_was_taken_back_half_way_can_be_opened_all_t
         with anyio.fail_after(DEADLINE_S):
             live = await bench.workbench.open_session(talk.session_id)
         assert live is bench.workbench.live(talk.session_id)
+
+
+class Slow(Credentials):
+    """Whose keys are to be kept out of a log is not known before it is told, in a thread that writes one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_asked, self.is_told = threading.Event(), threading.Event()
+
+    def known_secrets(self) -> frozenset[str]:
+        if threading.current_thread() is not threading.main_thread():
+            self.is_asked.set()
+            assert self.is_told.wait(DEADLINE_S)
+        return super().known_secrets()
+
+
+@pytest.mark.req("H2", "R7")
+async def test_session_whose_making_was_taken_back_half_way_can_be_opened_all_the_same(tmp_path: Path) -> None:
+    credentials = Slow()
+    async with running(tmp_path, credentials=credentials) as bench:
+        request = asyncio.ensure_future(bench.talk())
+        with anyio.fail_after(DEADLINE_S):
+            while not credentials.is_asked.is_set():
+                await anyio.lowlevel.checkpoint()
+        request.cancel()  # as a client's cancellation of its request arrives
+        with pytest.raises(asyncio.CancelledError):
+            await request
+        credentials.is_told.set()
+        (made,) = (bench.state / "workspaces").glob("*/sessions/*")
+        with anyio.fail_after(DEADLINE_S):
+            live = await bench.workbench.open_session(made.name)
+        assert live is bench.workbench.live(made.name)
 
 
 @pytest.mark.req("H2", "R7")
