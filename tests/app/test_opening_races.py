@@ -155,7 +155,9 @@ class Slow(Credentials):
 
 
 @pytest.mark.req("H2", "R7")
-async def test_session_whose_making_was_taken_back_half_way_can_be_opened_all_the_same(tmp_path: Path) -> None:
+async def test_session_whose_making_was_taken_back_half_way_can_be_opened_all_the_same(
+    tmp_path: Path,
+) -> None:
     credentials = Slow()
     async with running(tmp_path, credentials=credentials) as bench:
         request = asyncio.ensure_future(bench.talk())
