@@ -273,3 +273,53 @@ async def test_what_is_asked_in_two_documents_of_one_session_is_asked_once(chat:
             await editor.choose(offered[0])
             await editor.chat_until("Done.")
             assert editor.prompts_shown == 1, "it was closed"
+
+
+@pytest.mark.req("H7")
+async def test_what_is_asked_while_the_chat_is_closed_is_asked_all_the_same(chat: Path) -> None:
+    gate, touch = Gate(), ToolCall("shell", {"command": "touch new"})
+    with AnthropicServer([[Text("I touch."), gate, touch], "Done."]) as provider:
+        async with told_by(provider, chat, mode="ask") as editor:
+            editor.on_prompt = lambda titles: "Allow once"
+            await editor.say("Go.")
+            await editor.chat_until("I touch.")
+            text = await editor.close(chat)
+            await editor.actions(chat, 0, 0)
+            gate.open()
+            await editor.until(lambda: editor.prompts_shown == 1)
+            await editor.open(chat, text)
+            await editor.chat_until("## you\n\n", after="Done.")
+        assert (chat.parent / "new").exists()
+
+
+async def test_a_chat_that_is_closed_right_after_it_was_saved_has_its_answer_when_it_is_opened(
+    chat: Path,
+) -> None:
+    gate, may_answer = Gate(), anyio.Event()
+    with AnthropicServer([[gate, Text("One.")], "Two."]) as provider:
+        async with told_by(provider, chat) as editor:
+
+            async def configuration(params: Any) -> Any:
+                await may_answer.wait()
+                return [None]
+
+            def is_asked(message: dict[str, Any]) -> bool:
+                return message.get("method") == "workspace/configuration"
+
+            await editor.client.wait_for(is_asked)
+            editor.client.handlers["workspace/configuration"] = configuration
+            seen = len(editor.client.received)
+            await editor.client.notify("workspace/didChangeConfiguration", {"settings": None})
+            await editor.client.wait_for(is_asked, after=seen)
+            await editor.say("Go.")
+            text = await editor.close(chat)
+            await editor.actions(chat, 0, 0)
+            may_answer.set()
+            await anyio.to_thread.run_sync(gate.wait_reached)
+            await editor.open(chat, text)
+            await editor.actions(chat, 0, 0)
+            gate.open()
+            await editor.chat_until("## you\n\n", after="One.")
+            await editor.say("On.")
+            await editor.chat_until("Two.")
+        assert len(provider.requests[1].body["messages"]) == 3

@@ -26,6 +26,7 @@ from agent_ls.server.seams import Live
 from agent_ls.server.stock import messages, offers
 from agent_ls.server.stock.chat_text import is_chat, read_chat
 from agent_ls.server.stock.completing import completions
+from agent_ls.server.stock.left import LeftSessions
 from agent_ls.server.stock.marks import Marks
 from agent_ls.server.stock.means import Means, Start
 from agent_ls.server.stock.progress import TurnProgress
@@ -60,9 +61,8 @@ class StockFace:
             prompts=prompts,
             progress=partial(TurnProgress, protocol, self._tokens) if client.work_done_progress else None,
             ask=prompts.choose,
-            leave=self._marks.follow,
             rooms=self._rooms,
-            left={},
+            left=LeftSessions(self._marks, prompts, start, self._is_shown),
         )
         context.bench.owners.watch(self._access_changed)
         self.answers: Mapping[str, Callable[[Any], Awaitable[Any]]] = {
@@ -99,12 +99,15 @@ class StockFace:
     def on_saved(self, path: str) -> None:
         room = self._rooms.get(path)
         document = self._context.host.open_document(path)
-        if room and document and room.has_news(read_chat(document.text)):
-            self._begin(partial(room.send, is_saved=True))
+        if room and document and room.has_news(chat := read_chat(document.text)):
+            self._begin(partial(room.send, chat))
 
     def on_closed(self, path: str) -> None:
         if room := self._rooms.pop(path, None):
             room.close()
+
+    def _is_shown(self, live: Live) -> bool:
+        return any(room.live is live for room in self._rooms.values())
 
     def _read_only(self, path: str) -> str:
         room = self._rooms.get(path)

@@ -1,4 +1,4 @@
-"""The agent's changes as diagnostics of their files, as long as the session lives, be its chat open or not."""
+"""The agent's changes as diagnostics of their files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 from lsprotocol import types as lsp
 
-from agent_ls.loop.events import FileChange, Hunk, HunkStateChanged
+from agent_ls.loop.events import Hunk
 from agent_ls.server import to_lsp
 from agent_ls.server.context import Context
 from agent_ls.server.jsonrpc import AgentProtocol
@@ -39,7 +39,6 @@ class Marks:
         self._shown = shown
         self._marked: set[str] = set()
         self._unmarked: set[str] = set()
-        self._followed: set[str] = set()
 
     def hunks(self, path: str) -> Sequence[Hunk]:
         return self._context.bench.review.open_hunks(path=path).get(path, [])
@@ -55,27 +54,10 @@ class Marks:
             self._unmarked.add(path)
             self._start(partial(self._mark, path))
 
-    def follow(self, live: Live) -> None:
-        """The session goes on without a chat that would tell of it."""
-        session_id = live.session.id
-        for path in {*self._marked, *self._context.bench.review.open_hunks(session_id=session_id)}:
+    def refresh(self, live: Live) -> None:
+        """All files that are marked, and those of the session."""
+        for path in {*self._marked, *self._context.bench.review.open_hunks(session_id=live.session.id)}:
             self.changed(path)
-        if session_id in self._followed:
-            return
-        self._followed.add(session_id)
-        subscription = live.session.subscribe()
-
-        async def listen() -> None:
-            with subscription:
-                async for item in subscription:
-                    match item.envelope.event:
-                        case FileChange(path=path) | HunkStateChanged(path=path):
-                            self.changed(path)
-                        case _:
-                            pass
-            self._followed.discard(session_id)
-
-        self._start(listen)
 
     async def _mark(self, path: str) -> None:
         await anyio.sleep(MARKS_S)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from agent_ls.server.context import Context
-from agent_ls.server.seams import Live
 from agent_ls.server.stock.progress import TurnProgress
 from agent_ls.server.stock.prompts import ApprovalPrompts
 
 if TYPE_CHECKING:
+    from agent_ls.server.stock.left import LeftSessions
     from agent_ls.server.stock.room import ChatRoom
 
 Start: TypeAlias = Callable[[Callable[[], Awaitable[None]]], None]
@@ -22,9 +22,8 @@ class Means:
     """`say` shows a problem, `tell` what is no problem; `hunks_changed` is told of files;
 
     `changed` of the rest. `prompts` and `progress` are None for clients that did not announce them. `ask` shows a
-    question with answers, the safe one first, and gives the title that was chosen; "" for none. `leave` is
-    told of a session that goes on without its chat. `rooms` are those of
-    the chat documents that are open now, by path; `left` has the sessions of those that were closed.
+    question with answers, the safe one first, and gives the title that was chosen; "" for none. `rooms` are those of
+    the chat documents that are open now, by path; `left` has those of which the document was closed.
     """
 
     context: Context
@@ -36,6 +35,5 @@ class Means:
     prompts: ApprovalPrompts | None
     progress: Callable[[], TurnProgress] | None
     ask: Callable[[str, Sequence[str]], Awaitable[str]]
-    leave: Callable[[Live], None]
     rooms: Mapping[str, ChatRoom]
-    left: dict[str, Live]
+    left: LeftSessions

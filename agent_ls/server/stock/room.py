@@ -118,8 +118,8 @@ class ChatRoom:
 
     async def _unsaved_session(self, chat: ChatText) -> str:
         """That of a chat that was closed before its first answer was saved: nothing in the document names it."""
-        live = self._means.left.get(self.path)
-        if live is None or live.session.is_closing or not chat.message:
+        live = self._means.left.last_of(self.path)
+        if live is None or not chat.message:
             return ""
         try:
             events = await anyio.to_thread.run_sync(live.events_since, 0)
@@ -128,16 +128,16 @@ class ChatRoom:
         turn = last_turn(events, ChatTranscript())
         return live.session.id if turn and turn.said.startswith(chat.message) else ""
 
-    async def send(self, *, is_saved: bool = False) -> str:
-        """Submits what stands below the last heading; a sentence when there is nothing to send. `is_saved`: then there
-        is nothing to say, for saving is also how an editor keeps what stands there.
+    async def send(self, saved: ChatText | None = None) -> str:
+        """Submits what stands below the last heading; a sentence when there is nothing to send. `saved`: what was; then
+        there is nothing to say, for saving is also how an editor keeps what stands there.
         """
         async with self._sending:
             document = self._means.context.host.open_document(self.path)
-            if document is None:
-                return "" if is_saved else "Open the chat document first."
-            chat = read_chat(document.text)
-            if is_saved and not self.has_news(chat):
+            chat = read_chat(document.text) if document else saved  # which may be closed right after
+            if chat is None:
+                return "Open the chat document first."
+            if saved and not self.has_news(chat):
                 return ""
             if self._read:
                 return self._words(self._read)
@@ -153,6 +153,8 @@ class ChatRoom:
                 live = found or await self._new()
                 if self._is_closed and (again := self._means.rooms.get(self.path)):
                     return await again._take(live, chat)
+                if self._is_closed:
+                    self._means.left.add(self.path, live)
                 await self._follow(live)
             self._submit(live, chat)
             return ""
@@ -273,8 +275,7 @@ class ChatRoom:
         self._is_closed = True
         self._scope.cancel()
         if self._live:
-            self._means.left[self.path] = self._live
-            self._means.leave(self._live)
+            self._means.left.add(self.path, self._live)
         self._live = self._read = None
 
     # -- the session
@@ -397,7 +398,7 @@ class ChatRoom:
         self._scope.cancel()
         self._scope = anyio.CancelScope()
         if self._live and self._live is not live:
-            self._means.leave(self._live)
+            self._means.left.add(self.path, self._live)
         self._live, self._read, self._rest = live, None, None
         writer = ChatWriter(self._means.context.host, self.path, live.session.id, self._means.say)
         self._writer = writer
