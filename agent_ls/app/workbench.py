@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
@@ -37,6 +37,7 @@ from agent_ls.app.models import WALKTHROUGH, Models
 from agent_ls.app.own_task import in_own_task
 from agent_ls.app.owners import Opener, Owners
 from agent_ls.app.recording.tapes import Tapes
+from agent_ls.app.resumed_choice import last_model, resumed_choice
 from agent_ls.app.retention import NO_LOCKS, Retention
 from agent_ls.app.review_desk import ReviewDesk
 from agent_ls.app.rolling_back import RolledBack, Wanted, roll_back
@@ -229,7 +230,8 @@ class Workbench:
         title: str | None = None,
     ) -> LiveSession:
         """
-        Raises BadChoiceError: no such folder or provider. AppError: the store cannot be written.
+        Raises:
+            BadChoiceError: no such folder or provider. AppError: the store cannot be written.
         """
         folder = str(await anyio.Path(workspace_folder).absolute())
         if self._assembler.environment is None and not await anyio.Path(folder).is_dir():
@@ -369,30 +371,17 @@ class Workbench:
         # No await from here on: nobody changes a ledger or a setting, or says a word, before the session is whole.
         settings = self.settings
         found = find(self.review, stored, evidence)
-        known = stored.fold.config
-        chosen = (
-            str(known.get("provider") or stored.fold.provider or stored.header.provider),
-            str(known.get("model") or stored.fold.model or stored.header.model),
-        )
         restored = recover(stored, self._clock.now(), found.events, found.proposed)
         suspended = restored.suspended
-        answer = suspended.answer if suspended else None
+        chosen, answer = last_model(stored), suspended.answer if suspended else None
         # A turn goes on with the model that it began with.
-        provider, model = (answer.provider, answer.model) if answer else chosen
-        effort = known.get("effort", settings.effort)
-        choice = SessionChoice(
-            provider,
-            model,
-            str(effort) if effort else None,
-            _mode(known.get("mode"), settings.mode),
-            "before" if known.get("review", settings.review) == "before" else "after",
-            tools,
-        )
+        model = (answer.provider, answer.model) if answer else chosen
+        choice = resumed_choice(stored, settings, model, tools)
         live = self._assembler.assemble(opened, stored.header, choice, settings, restored)
         live.desk.restore(stored.fold, suspended)
-        if limits := known_limits(known.get("limits")):
+        if limits := known_limits(stored.fold.config.get("limits")):
             live.limit(limits)
-        if answer and (answer.provider, answer.model) != chosen:
+        if model != chosen:
             live.session.configure(profile=live.profile(*chosen))
         self._start(live, opened, tools.warning)
         live.session.start()  # now, so that who opened it is told of it whole
@@ -492,7 +481,11 @@ class Workbench:
         return live.title if live else stored.title
 
     async def rename(self, session_id: str, title: str) -> SessionSummary:
-        """Of a session that is open here or only stored. Raises UnknownSessionError, SessionBusyError, AppError."""
+        """Of a session that is open here or only stored.
+
+        Raises:
+            UnknownSessionError, SessionBusyError, AppError.
+        """
         async with self._opening:
             if live := await self._maybe_open(session_id):
                 live.rename(title)
@@ -504,7 +497,8 @@ class Workbench:
     async def fork(self, session_id: str, at_turn: str = "") -> LiveSession:
         """A session with the history of another up to the end of a turn ("": the last that has ended).
 
-        Raises UnknownSessionError, BadChoiceError (no such turn), AppError.
+        Raises:
+            UnknownSessionError, BadChoiceError (no such turn), AppError.
         """
         new = SessionId(new_id("s"))
         with store_errors(session_id):
@@ -525,7 +519,11 @@ class Workbench:
             return live, await roll_back(live, self.review, wanted)
 
     async def close_session(self, session_id: str) -> None:
-        """Returns when it may be opened again, by whomever. Raises UnknownSessionError."""
+        """Returns when it may be opened again, by whomever.
+
+        Raises:
+            UnknownSessionError.
+        """
         live = self._live.get(session_id)
         if live is None:
             async with self._opening:  # it may be about to be opened
@@ -589,7 +587,3 @@ def _of_profile(settings: Settings) -> tuple[object, ...]:
     """What decides about the tools of a model, and how it is spoken to."""
     names = (settings.native_tool_names, settings.think_tool, settings.submit_tool)
     return (*names, settings.web_fetch, settings.web_search, settings.providers)
-
-
-def _mode(value: object, default: Mode) -> Mode:
-    return next((mode for mode in get_args(Mode) if mode == value), default)
