@@ -14,6 +14,8 @@ from typing import Self
 
 DEADLINE_S = 30.0
 POLL_S = 0.05
+STILL_S = 2.0
+"""A screen that has not changed for so long does not change by itself."""
 
 _SETTINGS = """
 set -g remain-on-exit on
@@ -59,6 +61,25 @@ class Terminal:
     def wait_screen(self, *texts: str) -> str:
         """Waits until all the texts are on the screen; returns it."""
         return self._wait(lambda shot: all(text in shot for text in texts), f"on screen: {texts}")
+
+    def press(self, key: str, *texts: str) -> str:
+        """Presses a key until all the texts are on the screen, as a user does who sees nothing happen: what comes right
+        behind the last press is taken for a key that is held.
+        """
+        still_since, before = 0.0, ""
+
+        def look(shot: str) -> bool:
+            nonlocal still_since, before
+            if all(text in shot for text in texts):
+                return True
+            now = time.monotonic()
+            if not before or now - still_since > STILL_S:
+                self.keys(key)
+            if shot != before or now - still_since > STILL_S:
+                still_since, before = now, shot
+            return False
+
+        return self._wait(look, f"on screen after {key}: {texts}")
 
     def wait_gone(self, text: str) -> str:
         return self._wait(lambda shot: text not in shot, f"gone from the screen: {text!r}")
