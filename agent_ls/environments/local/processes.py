@@ -17,7 +17,14 @@ from agent_ls.environments.local.output import CommandOutput
 from agent_ls.environments.local.pipes import Pipe, Readers, new_pipe
 from agent_ls.environments.local.relay_link import Launch, RelayedProcess, RelayLink
 from agent_ls.environments.local.relays import Relays
-from agent_ls.environments.local.shown import CLOSED_NOTE, LOST_NOTE, PATIENCE_MS, UNANSWERED_NOTE, waited_for
+from agent_ls.environments.local.shown import (
+    CLOSED_NOTE,
+    EDITOR_ENDS_SECONDS,
+    LOST_NOTE,
+    PATIENCE_MS,
+    UNANSWERED_NOTE,
+    waited_for,
+)
 from agent_ls.environments.local.thread_pipes import new_readers
 from agent_ls.environments.local.trees import Child
 
@@ -115,6 +122,7 @@ class LocalProcesses:
                 notes += await self._children.end(child)
         if process.is_closed or process.is_lost:
             notes.append(CLOSED_NOTE if process.is_closed else LOST_NOTE)
+            await anyio.sleep(EDITOR_ENDS_SECONDS)
         left = (
             await self._children.left_behind(child)
             if process.is_held or self._children.adopts_orphans

@@ -26,6 +26,10 @@ PATIENCE_MS = 300_000
 UNANSWERED_NOTE = (
     "It waited for its user to type, and nobody did: more time is of no use. Run it so that it asks nothing."
 )
+EDITOR_ENDS_SECONDS = 1.0
+"""An editor that is killed closes its terminals first; that it is gone itself is known a moment later. Until then a
+closed terminal may not be the user's doing, and the model is not to go on with that."""
+
 CLOSED_NOTE = "The user closed its terminal, which ended the command."
 LOST_NOTE = (
     "Its terminal is gone, which ended the command: it was closed by force, or the command itself ended it."

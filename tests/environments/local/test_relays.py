@@ -9,11 +9,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 import pytest
 
-from agent_ls.environments.base import Attribution, CommandOptions
+from agent_ls.environments.base import Attribution, CommandOptions, ExecResult
 from agent_ls.environments.errors import PathNotFoundError, ProcessStartError
-from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local import LocalEnvironment, processes
 from agent_ls.environments.terminal_host import NewTerminal
 from agent_ls.relay.frames import HELLO, words_frame
 from tests.support.environments import SHORT_GRACE_MS
@@ -23,6 +24,8 @@ from tests.support.terminal_host import FakeTerminalHost, Watch
 pytestmark = pytest.mark.req("H5", "X5")
 
 LONG_MS = 60_000
+TICKS = 500
+"""More than lie between the end of a relay and the result of its command."""
 
 
 @pytest.fixture
@@ -149,6 +152,31 @@ async def test_a_terminal_that_the_user_closes_ends_its_command_and_the_next_get
     assert host.terminals[0].process.wait(LIMIT_SECONDS) == 0
     assert (await env.exec_command("echo on", call())).output == "on\n"
     assert len(host.terminals) == 2
+
+
+@pytest.mark.req("L16", "R4")
+async def test_a_terminal_that_closes_as_its_editor_ends_gives_no_result_before_that_end_is_known(
+    env: LocalEnvironment, host: FakeTerminalHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "EDITOR_ENDS_SECONDS", LIMIT_SECONDS)
+    token = new_token()
+    results: list[ExecResult] = []
+
+    async def run() -> None:
+        results.append(await env.exec_command(f"echo begun; : {token}; sleep 600", call()))
+
+    with anyio.fail_after(LIMIT_SECONDS):
+        async with anyio.create_task_group() as group:
+            group.start_soon(run)
+            await eventually(lambda: bool(host.terminals))
+            (terminal,) = host.terminals
+            await terminal.until("\nbegun\n")
+            terminal.close()
+            await anyio.to_thread.run_sync(terminal.process.wait, LIMIT_SECONDS)
+            for _ in range(TICKS):
+                await anyio.to_thread.run_sync(os.getpid)
+            group.cancel_scope.cancel()  # as the server does when its editor is gone
+    assert not results and not processes_with(token)
 
 
 @pytest.mark.req("L16")
