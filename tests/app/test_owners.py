@@ -94,14 +94,14 @@ async def test_who_opens_gets_what_was_let_go_right_after_it_was_found_busy(
 ) -> None:
     if is_ending:
         stage.opened.lock.tell_ending()
-    stage.later(BRIEF_MS + 1, stage.opened.close)
+    stage.later(2 * BRIEF_MS, stage.opened.close)
     assert await stage.wait()
 
 
 @pytest.mark.req("R4", "H10")
 async def test_who_takes_over_gets_what_was_let_go_right_after_it_was_found_busy(stage: Stage) -> None:
     stage.later(0, lambda: None)
-    stage.later(ANSWER_MS + 1, stage.opened.close)
+    stage.later(ANSWER_MS + BRIEF_MS, stage.opened.close)
     taken = cast(OpenSession, await stage.owners.take_over(ID, stage.open_now, force=False))
     assert taken.lock.is_ours() and taken.taken_from
 
