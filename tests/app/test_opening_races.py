@@ -189,6 +189,22 @@ async def test_session_that_is_closed_while_it_is_opened_is_closed_then(tmp_path
         assert bench.workbench.live(talk.session_id) is None
 
 
+async def with_a_hunk(tmp_path: Path, file: Path, before: str) -> Talk:
+    """A session that nobody has open any more, and that has written "one" large in this file."""
+    file.parent.mkdir()
+    await anyio.Path(file).write_text(before)
+    arguments = {"file_path": file.name, "old_string": "one", "new_string": "ONE"}
+    script: Sequence[Piece | Sequence[Piece]] = [
+        [tool_call("read_file", json.dumps({"file_path": file.name}), id="c-read")],
+        [tool_call("edit_file", json.dumps(arguments), id="c-edit")],
+        [text("done")],
+    ]
+    async with running(tmp_path, script) as bench:
+        talk = await bench.talk("edits")
+        await talk.say("go")
+    return talk
+
+
 class LivelyHost(FakeEditorHost):
     """`then` happens directly after the document was looked at for the first time."""
 
@@ -207,19 +223,8 @@ class LivelyHost(FakeEditorHost):
 async def test_typing_and_a_setting_that_come_while_a_session_is_opened_count_from_its_beginning(
     tmp_path: Path,
 ) -> None:
-    work = tmp_path / "project"
-    work.mkdir()
-    file = work / "a.txt"
-    file.write_text("one\nkeep\n")
-    arguments = {"file_path": "a.txt", "old_string": "one", "new_string": "ONE"}
-    script: Sequence[Piece | Sequence[Piece]] = [
-        [tool_call("read_file", json.dumps({"file_path": "a.txt"}), id="c-read")],
-        [tool_call("edit_file", json.dumps(arguments), id="c-edit")],
-        [text("done")],
-    ]
-    async with running(tmp_path, script) as bench:
-        talk = await bench.talk("edits")
-        await talk.say("go")
+    file = tmp_path / "project/a.txt"
+    talk = await with_a_hunk(tmp_path, file, "one\nkeep\n")
 
     def user_does() -> None:
         host.type(str(file), "mine\n\nONE\nkeep\n")
@@ -239,19 +244,8 @@ async def test_typing_and_a_setting_that_come_while_a_session_is_opened_count_fr
 async def test_change_of_another_session_that_comes_while_a_session_is_opened_waits_for_a_verdict_too(
     tmp_path: Path,
 ) -> None:
-    work = tmp_path / "project"
-    work.mkdir()
-    file = work / "a.txt"
-    file.write_text("one\nkeep\nlast\n")
-    arguments = {"file_path": "a.txt", "old_string": "one", "new_string": "ONE"}
-    script: Sequence[Piece | Sequence[Piece]] = [
-        [tool_call("read_file", json.dumps({"file_path": "a.txt"}), id="c-read")],
-        [tool_call("edit_file", json.dumps(arguments), id="c-edit")],
-        [text("done")],
-    ]
-    async with running(tmp_path, script) as bench:
-        talk = await bench.talk("edits")
-        await talk.say("go")
+    file = tmp_path / "project/a.txt"
+    talk = await with_a_hunk(tmp_path, file, "one\nkeep\nlast\n")
 
     def agent_does() -> None:
         before, after = "ONE\nkeep\nlast\n", "ONE\nkeep\nLAST\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 from agent_ls.environments.terminal_host import NewTerminal
 from tests.support.editor import Editor
-from tests.support.framed_client import CAPABILITIES, RICH, server_process, until_hung_up
+from tests.support.framed_client import CAPABILITIES, RICH, is_told, server_process
 from tests.support.loopback import AnthropicServer, ToolCall
 from tests.support.processes import LIMIT_SECONDS, eventually, new_token, processes_with
 from tests.support.served import Served
@@ -34,18 +33,12 @@ class Terminals:
         self.calls: dict[str, str] = {}
 
     async def serve(self) -> None:
-        seen = 0
-        with until_hung_up():
-            while True:
-                event = await self.editor.client.wait_for(
-                    lambda m: m.get("params", {}).get("kind") == "client_request",
-                    after=seen,
-                    deadline_s=math.inf,
-                )
-                seen = self.editor.client.received.index(event) + 1
-                asked = event["params"]["data"]
-                answer = {"sessionId": event["params"]["sessionId"], "requestId": asked["requestId"]}
-                await self.editor.client.request("agent/clientAnswer", answer | self._answer(asked))
+        async def do(event: dict[str, Any]) -> None:
+            asked = event["params"]["data"]
+            answer = {"sessionId": event["params"]["sessionId"], "requestId": asked["requestId"]}
+            await self.editor.client.request("agent/clientAnswer", answer | self._answer(asked))
+
+        await self.editor.client.with_each(is_told("client_request"), do)
 
     def _answer(self, asked: dict[str, Any]) -> dict[str, Any]:
         params = asked["params"]

@@ -295,22 +295,10 @@ async def test_what_is_asked_while_the_chat_is_closed_is_asked_all_the_same(chat
 async def test_a_chat_that_is_closed_right_after_it_was_saved_has_its_answer_when_it_is_opened(
     chat: Path,
 ) -> None:
-    gate, may_answer = Gate(), anyio.Event()
+    gate = Gate()
     with AnthropicServer([[gate, Text("One.")], "Two."]) as provider:
         async with told_by(provider, chat) as editor:
-
-            async def configuration(params: Any) -> Any:
-                await may_answer.wait()
-                return [None]
-
-            def is_asked(message: dict[str, Any]) -> bool:
-                return message.get("method") == "workspace/configuration"
-
-            await editor.client.wait_for(is_asked)
-            editor.client.handlers["workspace/configuration"] = configuration
-            seen = len(editor.client.received)
-            await editor.client.notify("workspace/didChangeConfiguration", {"settings": None})
-            await editor.client.wait_for(is_asked, after=seen)
+            may_answer = await editor.holds_settings()
             await editor.say("Go.")
             text = await editor.close(chat)
             await editor.actions(chat, 0, 0)

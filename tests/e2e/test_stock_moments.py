@@ -135,20 +135,7 @@ async def test_a_chat_that_is_saved_and_read_anew_by_its_editor_is_sent_and_answ
 ) -> None:
     with AnthropicServer(["All done.", "Well then."]) as provider:
         async with told_by(provider, chat) as editor:
-            may_answer = anyio.Event()
-
-            async def configuration(params: Any) -> Any:
-                await may_answer.wait()
-                return [None]
-
-            def is_asked(message: dict[str, Any]) -> bool:
-                return message.get("method") == "workspace/configuration"
-
-            await editor.client.wait_for(is_asked)
-            editor.client.handlers["workspace/configuration"] = configuration
-            seen = len(editor.client.received)
-            await editor.client.notify("workspace/didChangeConfiguration", {"settings": None})
-            await editor.client.wait_for(is_asked, after=seen)
+            may_answer = await editor.holds_settings()
             await editor.say(TASK)
             text = await editor.close(chat)
             await editor.open(chat, text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,7 @@ from lsprotocol import types as lsp
 from agent_ls.server import from_lsp
 from agent_ls.server.documents import SyncedDocument
 from agent_ls.server.hello import ClientAbilities, client_abilities
-from tests.support.framed_client import CAPABILITIES, CLIENT_INFO, FramedClient, until_hung_up
+from tests.support.framed_client import CAPABILITIES, CLIENT_INFO, FramedClient, is_told
 
 
 def new_key() -> str:
@@ -87,27 +86,18 @@ class Editor:
 
     async def do_as_asked(self) -> None:
         """Answers each client_request as a rich editor does, until cancelled."""
-        seen = 0
-        with until_hung_up():
-            while True:
-                event = await self.client.wait_for(
-                    lambda m: m.get("params", {}).get("kind") == "client_request",
-                    after=seen,
-                    deadline_s=math.inf,
-                )
-                seen = self.client.received.index(event) + 1
-                asked = event["params"]["data"]
-                result: dict[str, Any] = {}
-                if asked["what"] == "save":
-                    for item in asked["params"]["documents"]:
-                        await self.save(Path(from_lsp.maybe_path(item["uri"]) or ""))
-                    result = {"saved": [item["uri"] for item in asked["params"]["documents"]], "failed": []}
-                answer = {
-                    "sessionId": event["params"]["sessionId"],
-                    "requestId": asked["requestId"],
-                    "result": result,
-                }
-                await self.client.request("agent/clientAnswer", answer)
+
+        async def do(event: dict[str, Any]) -> None:
+            asked = event["params"]["data"]
+            result: dict[str, Any] = {}
+            if asked["what"] == "save":
+                for item in asked["params"]["documents"]:
+                    await self.save(Path(from_lsp.maybe_path(item["uri"]) or ""))
+                result = {"saved": [item["uri"] for item in asked["params"]["documents"]], "failed": []}
+            which = {"sessionId": event["params"]["sessionId"], "requestId": asked["requestId"]}
+            await self.client.request("agent/clientAnswer", {**which, "result": result})
+
+        await self.client.with_each(is_told("client_request"), do)
 
     # -- sessions
 
@@ -142,14 +132,9 @@ class Editor:
 
     async def approve_all(self, *, unless: Callable[[dict[str, Any]], bool] = lambda event: False) -> None:
         """Answers each approval as it comes, until cancelled; those that `unless` names are left to others."""
-        seen = 0
-        with until_hung_up():
-            while True:
-                event = await self.client.wait_for(
-                    lambda m: m.get("params", {}).get("kind") == "approval_requested",
-                    after=seen,
-                    deadline_s=math.inf,
-                )
-                seen = self.client.received.index(event) + 1
-                if not unless(event["params"]):
-                    await self.approve(event["params"])
+
+        async def answer(event: dict[str, Any]) -> None:
+            if not unless(event["params"]):
+                await self.approve(event["params"])
+
+        await self.client.with_each(is_told("approval_requested"), answer)

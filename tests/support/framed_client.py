@@ -7,10 +7,11 @@ cannot have. `Editor` (tests/support/editor.py) adds documents.
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +65,9 @@ class HungUpError(AssertionError):
     """The server has hung up, so what is waited for can never come."""
 
 
-@contextmanager
-def until_hung_up() -> Iterator[None]:
-    """For what an editor does beside its test, however long that takes: it is over when the server is gone."""
-    with suppress(HungUpError, anyio.BrokenResourceError, anyio.ClosedResourceError):
-        yield
+def is_told(kind: str) -> Callable[[dict[str, Any]], bool]:
+    """Whether a message is an event of this kind."""
+    return lambda message: message.get("params", {}).get("kind") == kind
 
 
 Handler = Callable[[Any], Awaitable[Any]]
@@ -163,6 +162,20 @@ class FramedClient:
                     raise HungUpError(f"the server hung up; received: {self.received[-20:]}")
                 await changed.wait()
         raise AssertionError(f"the message did not come; received: {self.received[-20:]}")
+
+    async def with_each(
+        self, fits: Callable[[dict[str, Any]], bool], work: Callable[[dict[str, Any]], Awaitable[object]]
+    ) -> None:
+        """What an editor does beside its test, with each message that fits, past ones first, one after the other.
+
+        However long that takes: until it is cancelled, or the server is gone.
+        """
+        seen = 0
+        with suppress(HungUpError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            while True:
+                message = await self.wait_for(fits, after=seen, deadline_s=math.inf)
+                seen = self.received.index(message, seen) + 1
+                await work(message)
 
     def stop_reading(self) -> None:
         self._may_read = anyio.Event()

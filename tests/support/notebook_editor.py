@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,7 +12,7 @@ import anyio
 import anyio.lowlevel
 
 from tests.support.editor import Editor
-from tests.support.framed_client import CAPABILITIES, RICH, server_process, until_hung_up
+from tests.support.framed_client import CAPABILITIES, RICH, server_process
 from tests.support.loopback import AnthropicServer, ToolCall
 
 CELLS: list[dict[str, Any]] = [
@@ -138,22 +137,19 @@ class NotebookEditor:
         await self._change({"structure": structure})
 
     async def serve(self) -> None:
-        seen = 0
-        with until_hung_up():
-            while True:
-                event = await self.editor.client.wait_for(
-                    lambda m: m.get("params", {}).get("data", {}).get("what") in ("editNotebook", "save"),
-                    after=seen,
-                    deadline_s=math.inf,
-                )
-                seen = self.editor.client.received.index(event) + 1
-                asked = event["params"]["data"]
-                answer = {"sessionId": event["params"]["sessionId"], "requestId": asked["requestId"]}
-                if asked["what"] == "save":
-                    result = await self._saved(asked["params"])
-                    await self.editor.client.request("agent/clientAnswer", answer | {"result": result})
-                else:
-                    await self._edited(asked["params"], answer)
+        def is_asked(message: dict[str, Any]) -> bool:
+            return message.get("params", {}).get("data", {}).get("what") in ("editNotebook", "save")
+
+        async def do(event: dict[str, Any]) -> None:
+            asked = event["params"]["data"]
+            answer = {"sessionId": event["params"]["sessionId"], "requestId": asked["requestId"]}
+            if asked["what"] == "save":
+                result = await self._saved(asked["params"])
+                await self.editor.client.request("agent/clientAnswer", answer | {"result": result})
+            else:
+                await self._edited(asked["params"], answer)
+
+        await self.editor.client.with_each(is_asked, do)
 
     async def _saved(self, params: dict[str, Any]) -> dict[str, Any]:
         (named,) = params["documents"]

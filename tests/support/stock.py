@@ -120,6 +120,24 @@ class StockEditor:
         await self.append(self.chat, f"{text}\n")
         await self.save(self.chat)
 
+    async def holds_settings(self) -> anyio.Event:
+        """The server asks for the settings anew, and gets them when this event is set: no session begins before."""
+        may_answer = anyio.Event()
+
+        async def configuration(params: Any) -> Any:
+            await may_answer.wait()
+            return [None]
+
+        def is_asked(message: dict[str, Any]) -> bool:
+            return message.get("method") == "workspace/configuration"
+
+        await self.client.wait_for(is_asked)
+        self.client.handlers["workspace/configuration"] = configuration
+        seen = len(self.client.received)
+        await self.client.notify("workspace/didChangeConfiguration", {"settings": None})
+        await self.client.wait_for(is_asked, after=seen)
+        return may_answer
+
     async def close(self, path: Path) -> str:
         """Closes a document; its text."""
         document = self.documents.pop(path.as_uri())
